@@ -12,11 +12,7 @@ from mechanisms.randomness import REJECTED, RandomBits
 
 
 def uniform_below(bound: int, bits: RandomBits) -> int:
-    """Draw an integer uniform in [0, bound), by rejection below the next power of two.
-
-    Raises:
-        ValueError: `bound` is less than 1.
-    """
+    """Draw an integer uniform in [0, bound), by rejection below the next power of two."""
     if bound < 1:
         raise ValueError(f"bound must be at least 1, not {bound}")
     return bits.repeat(_drawn_below, bound)
@@ -28,11 +24,7 @@ def _drawn_below(bound: int, bits: RandomBits) -> int | None:
 
 
 def bernoulli(probability: Fraction, bits: RandomBits) -> bool:
-    """Draw True with exactly the given rational probability.
-
-    Raises:
-        ValueError: `probability` is outside [0, 1].
-    """
+    """Draw True with exactly the given rational probability."""
     if not 0 <= probability <= 1:
         raise ValueError(f"probability must lie in [0, 1], not {probability}")
     return bits.call(uniform_below, probability.denominator) < probability.numerator
@@ -48,9 +40,6 @@ def bernoulli_exp(gamma: Fraction, bits: RandomBits) -> bool:
     Args:
         gamma: a rational number, at least 0.
         bits: the source of randomness.
-
-    Raises:
-        ValueError: `gamma` is negative.
     """
     if gamma < 0:
         raise ValueError(f"gamma must be at least 0, not {gamma}")

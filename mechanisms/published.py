@@ -26,9 +26,6 @@ def discrete_laplace(scale: Fraction, bits: RandomBits) -> int:
     Args:
         scale: a rational number, above 0.
         bits: the source of randomness.
-
-    Raises:
-        ValueError: `scale` is not above 0.
     """
     scale = positive("scale", scale)
     return bits.repeat(_signed_laplace, scale.numerator, scale.denominator)
@@ -60,10 +57,6 @@ def two_sided_geometric(ratio: float | Fraction, bits: RandomBits) -> int:
     Args:
         ratio: above 0 and below 1; a float stands for its exact value.
         bits: the source of randomness.
-
-    Raises:
-        TypeError: `ratio` is not a number.
-        ValueError: `ratio` is outside (0, 1).
     """
     ratio = positive("ratio", ratio)
     if ratio >= 1:
@@ -87,9 +80,6 @@ def discrete_gaussian(variance: Fraction, bits: RandomBits) -> int:
     Args:
         variance: σ², a rational number above 0.
         bits: the source of randomness.
-
-    Raises:
-        ValueError: `variance` is not above 0.
     """
     variance = positive("variance", variance)
     return bits.repeat(_kept_proposal, variance, Fraction(math.isqrt(math.floor(variance)) + 1))

@@ -21,8 +21,5 @@ def exact_catastrophe(data: Data, bits: RandomBits, *, delta: Fraction) -> Data 
 
     Returns:
         The data, or None, which says nothing.
-
-    Raises:
-        ValueError: δ is outside [0, 1].
     """
     return data if bits.call(bernoulli, delta) else None

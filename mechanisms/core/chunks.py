@@ -42,10 +42,6 @@ class ChunkTotal(Query[int]):
         lower: the least answer.
         upper: the largest one, a whole number of steps above `lower`.
         grid: the public grid of what answers have above `lower`.
-
-    Raises:
-        TypeError: `chunks` is not an integer, or a bound is not a number.
-        ValueError: a parameter is out of its range.
     """
 
     statistic: Callable[[NDArray[np.float64]], Number]
@@ -74,11 +70,7 @@ class ChunkTotal(Query[int]):
         return self._total.stability
 
     def of(self, data: Iterable[tuple[str, Number]]) -> int:
-        """Return the sum of what the answers have above `lower`, in steps.
-
-        Raises:
-            TypeError: a person is not a string, or a value not a number, by its type.
-        """
+        """Return the sum of what the answers have above `lower`, in steps."""
         chunks: list[list[float]] = [[] for _ in range(self.chunks)]
         for person, value in data:
             chunks[self.chunk_of(person)].append(nearest_double(exact("value", value)))

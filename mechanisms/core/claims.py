@@ -29,19 +29,10 @@ class _Promise(ABC):
 
     @abstractmethod
     def to_approximate(self, delta: Number) -> ApproximateDP:
-        """Return a promise of (ε, δ)-DP that this one implies, with nearly the least ε.
-
-        Raises:
-            TypeError: `delta` is not a number.
-            ValueError: it is not from 0 to 1, or no ε is known for it.
-        """
+        """Return a promise of (ε, δ)-DP that this one implies, with nearly the least ε."""
 
     def __add__(self, other: Claim) -> Claim:
-        """Return what two releases promise together.
-
-        Raises:
-            ValueError: no rule adds them up.
-        """
+        """Return what two releases promise together."""
         if not isinstance(other, _Promise):
             return NotImplemented
         if NOTHING in (self, other):
@@ -206,11 +197,7 @@ Claim = ApproximateDP | ZeroConcentratedDP | RenyiDP | GaussianDP | ProfileDP
 
 
 def together(*claims: Claim) -> Claim:
-    """Return what several releases promise together, each of which may depend on those before it.
-
-    Raises:
-        ValueError: no rule adds up two of them.
-    """
+    """Return what several releases promise together, each of which may depend on those before it."""
     return sum(claims, NOTHING)  # type: ignore[return-value]
 
 
@@ -235,12 +222,7 @@ def _above(number: Fraction) -> Fraction:
 
 
 def _number(name: str, value: object) -> Fraction:
-    """Take a number of a claim as the rational that it is.
-
-    Raises:
-        TypeError: it is not a number.
-        ValueError: it is NaN, infinite or negative.
-    """
+    """Take a number of a claim as the rational that it is."""
     number = rational(name, value)
     if number < 0:
         raise ValueError(f"{name} of a claim must be at least 0, not {value}")

@@ -34,11 +34,7 @@ def is_of_core(kind: type) -> bool:
 
 
 def named(function: Callable[..., Any] | type) -> tuple[str, str | None]:
-    """Return the name of a function or a class, and the hash of the file that it is in; None if that is not Python's.
-
-    Raises:
-        TypeError: it cannot be found by a name in a module that has a file.
-    """
+    """Return the name of a function or a class, and the hash of its file; None if that is not Python's."""
     place, path = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
     module: Any = sys.modules.get(str(place))
     found = module

@@ -30,9 +30,6 @@ class Column(Query[int]):
         query: a total or a count of numbers.
         number: the function. It depends on its argument alone, keeps no state and prints nothing; its warnings are
             dropped.
-
-    Raises:
-        TypeError: the query is not `Total` or `CountFrom`.
     """
 
     query: Total | CountFrom

@@ -29,9 +29,6 @@ class Both(Mechanism):
 
     Args:
         parts: the mechanisms.
-
-    Raises:
-        ValueError: there is none, their neighbours or sensitivities differ, or no rule adds up their claims.
     """
 
     parts: tuple[Mechanism, ...]
@@ -179,10 +176,6 @@ class Session(Mechanism):
             budget; None ends the session. It must be a function of these alone.
         budget: what all questions may lose, above 0.
         neighbours: the relation of every mechanism that is asked.
-
-    Raises:
-        TypeError: `budget` is not a number.
-        ValueError: `budget` is not above 0, or the neighbours are answers or utilities.
     """
 
     ask: Callable[[Sequence[Any], Fraction], Mechanism | None]
@@ -211,12 +204,7 @@ class Session(Mechanism):
         return OneByOne(lambda bits: self._transcript(data, bits))
 
     def _transcript(self, data: Any, bits: RandomBits) -> tuple[Any, ...]:
-        """Ask until there is no further question.
-
-        Raises:
-            TypeError: a question is not a term of this package alone.
-            ValueError: a question has other neighbours, promises no pure ε, or costs more than is left.
-        """
+        """Ask until there is no further question."""
         answers: tuple[Any, ...] = ()
         left = self.budget
         while (asked := self.ask(answers, left)) is not None:

@@ -31,10 +31,6 @@ class Distances(Scores):
         first: the least point; a NaN counts as it.
         last: the largest point, above `first`; there are at most 2^20.
         grid: the public grid.
-
-    Raises:
-        TypeError: a parameter is not a number.
-        ValueError: a parameter is out of its range.
     """
 
     sensitivity: Fraction
@@ -65,10 +61,6 @@ class Distances(Scores):
         return self.grid.steps_of("first", self.first)
 
     def of(self, data: Any) -> list[Fraction]:
-        """Return the utilities, shape (points,).
-
-        Raises:
-            TypeError: the answer is not a number, by its type.
-        """
+        """Return the utilities, shape (points,)."""
         answer = clamped(exact("answer", data), self.first, self.last, missing=self.first)
         return [-abs(answer - self.first - step * self.grid.step) for step in range(self.entries)]

@@ -31,10 +31,6 @@ class Response(Mechanism):
 
     Args:
         epsilon: above 0.
-
-    Raises:
-        TypeError: `epsilon` is not a number.
-        ValueError: `epsilon` is not finite and above 0.
     """
 
     epsilon: Fraction
@@ -61,10 +57,6 @@ class RationalResponse(Mechanism):
 
     Args:
         flip: p, above 0 and at most ½.
-
-    Raises:
-        TypeError: `flip` is not a number.
-        ValueError: `flip` is outside (0, ½].
     """
 
     flip: Fraction
@@ -97,10 +89,6 @@ class ShuffledResponse(Mechanism):
         flip: the probability with which an answer is turned round, above 0 and at most ½.
         people: how many answers there are, a public number.
         epsilon: the ε at which δ is stated.
-
-    Raises:
-        TypeError: a parameter is not a number, or `people` not an integer.
-        ValueError: a parameter is out of its range.
     """
 
     flip: Fraction
@@ -120,12 +108,7 @@ class ShuffledResponse(Mechanism):
         return ApproximateDP(self.epsilon, delta_of_shuffled(self.epsilon, self.flip, self.people))
 
     def prepared(self, data: Any) -> OneByOne:
-        """Read the answers, at least 1 for yes; see `Mechanism.prepared`.
-
-        Raises:
-            TypeError: an answer is not a number, by its type.
-            ValueError: there are not as many answers as people.
-        """
+        """Read the answers, at least 1 for yes; see `Mechanism.prepared`."""
         answers = [int(number >= 1) for number in vector("answers", data)]
         if len(answers) != self.people:
             raise ValueError(f"there must be {self.people} answers, their public number, not {len(answers)}")

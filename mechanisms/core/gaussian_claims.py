@@ -40,11 +40,7 @@ _HALVINGS = 54  # of [σ, 2σ], which reach neighbouring doubles
 
 
 def delta(law: DiscreteGaussian | RoundedGaussian, steps: int, epsilon: Fraction) -> Fraction:
-    """Bound δ(ε) of noise for a shift of at most so many steps from above, by a part in 2^60 or 2^−1100 too much.
-
-    Raises:
-        ValueError: `steps` or `epsilon` is below 0.
-    """
+    """Bound δ(ε) of noise for a shift of at most so many steps from above, by a part in 2^60 or 2^−1100 too much."""
     shift = Fraction(count("steps", steps, least=0))
     if isinstance(law, RoundedGaussian):
         return normal_delta(epsilon, variance=law.variance, shift=shift)
@@ -55,9 +51,6 @@ def least_sigma(epsilon: Fraction, delta: Fraction, *, shift: Fraction = Fractio
     """Return a σ of normal noise that keeps (ε, δ)-DP for a shift, within a part in 2^50 of the least one.
 
     Source: Balle and Wang 2018, algorithm 1 (the analytic Gaussian mechanism).
-
-    Raises:
-        ValueError: `epsilon` or `shift` is not above 0, or δ not between 0 and 1.
     """
     positive("epsilon", epsilon)
     if positive("delta", delta) >= 1:
@@ -81,9 +74,6 @@ def gaussian_dp(law: DiscreteGaussian | RoundedGaussian, steps: int) -> Gaussian
     """Return the least μ-GDP of noise for a shift of at most so many steps, at least 1.
 
     That of discrete noise is at most a part in 2^64 too large.
-
-    Raises:
-        ValueError: the law is a discrete Gaussian of more than 32 steps.
     """
     if isinstance(law, RoundedGaussian):
         return GaussianDP(count("steps", steps) ** 2 / law.variance)

@@ -33,9 +33,6 @@ class Grid:
     Args:
         exponent: k, an integer from −1021 (below, half a step is subnormal, and hardware may flush an
             answer of half a step to 0) to 970 (above, 2^53 steps overflow).
-
-    Raises:
-        ValueError: `exponent` is outside that range.
     """
 
     exponent: int
@@ -57,9 +54,6 @@ class Grid:
         Half upward, and not half to even: then rounding commutes with shifts by a step, so that answers at most d whole
         steps apart are rounded to points at most d steps apart. Answers beyond the grid count as its nearest end, NaN
         as 0.
-
-        Raises:
-            TypeError: `answer` is not a number, by its type.
         """
         if type(answer) is float:  # see `nearest_each`
             halves = answer * math.ldexp(2.0, -self.exponent)
@@ -74,10 +68,6 @@ class Grid:
         For doubles y in half steps: ⌊(⌊y⌋ + 1)/2⌋ = ⌊y/2 + ½⌋. y is exact, or below 2^−1022 in size and of
         the answer's sign, or infinite and then clamped. The last two operations are integers'. Integers within ±2^53
         are doubles.
-
-        Raises:
-            TypeError: an answer is not a number, by its type.
-            ValueError: `answers` does not have one dimension.
         """
         numbers = vector("answers", answers)
         if isinstance(numbers, list) or not are_doubles(numbers):
@@ -99,12 +89,7 @@ class Grid:
         return whole
 
     def steps_of(self, name: str, point: Number) -> int:
-        """Return how many steps from 0 a public point of the grid lies.
-
-        Raises:
-            TypeError: `point` is not a number.
-            ValueError: `point` is not a point of the grid.
-        """
+        """Return how many steps from 0 a public point of the grid lies."""
         steps = rational(name, point) / self.step
         if steps.denominator != 1 or abs(steps) > LIMIT:
             raise ValueError(

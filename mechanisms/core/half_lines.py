@@ -36,11 +36,7 @@ def normal_delta(epsilon: Fraction, *, variance: Fraction, shift: Fraction) -> F
 
 
 def delta_beyond(exceeding: Exceeding, epsilon: Fraction, variance: Fraction, shift: Fraction) -> Fraction:
-    """Bound δ(ε) by `exceeding(x, precision)`, an enclosure of P[X > x].
-
-    Raises:
-        ValueError: `epsilon` or `shift` is below 0.
-    """
+    """Bound δ(ε) by `exceeding(x, precision)`, an enclosure of P[X > x]."""
     exact = mpq(rational("epsilon", epsilon))
     if exact < 0 or shift < 0:
         raise ValueError(f"epsilon and the shift must be at least 0, not {epsilon} and {shift}")

@@ -48,12 +48,6 @@ class Kernel(Mechanism):
         lower: the step of the first row, and the outcome of the first column.
         rows: the words of each outcome, one row for each step.
         epsilon: ε at which the claim is (ε, δ)-DP; None for pure DP.
-
-    Raises:
-        TypeError: a number is not of its type.
-        ValueError: the rows have no outcome or different numbers of them, are not on the grid or too many, their sums
-            are not one power of two of at most 2^62, or the claim would be pure and an outcome is impossible for one
-            answer alone.
     """
 
     query: Answer
@@ -152,11 +146,7 @@ class Row:
 
 
 def _greatest_ratio(row: tuple[int, ...], other: tuple[int, ...]) -> Fraction:
-    """Return the greatest ratio of an outcome's words in two rows.
-
-    Raises:
-        ValueError: an outcome has words in the first row alone.
-    """
+    """Return the greatest ratio of an outcome's words in two rows."""
     if any(p and not q for p, q in zip(row, other, strict=True)):
         raise ValueError("an outcome is possible for one answer and impossible for a neighbour; give epsilon")
     return max(Fraction(p, q) for p, q in zip(row, other, strict=True) if q)

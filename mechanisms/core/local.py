@@ -47,10 +47,6 @@ class OfBounded(LocalQuery):
         lower: the least value of a record, a point of the grid; a NaN counts as it.
         upper: the largest one, a point of the grid above `lower`.
         grid: the public grid that records and the value are rounded to.
-
-    Raises:
-        TypeError: a bound is not a number.
-        ValueError: a bound is not where it must be.
     """
 
     lower: Fraction
@@ -145,11 +141,7 @@ class Median(OfBounded):
 
 
 def require_local(query: object) -> None:
-    """Check that a query bounds its local sensitivity.
-
-    Raises:
-        TypeError: it does not.
-    """
+    """Check that a query bounds its local sensitivity."""
     if not isinstance(query, LocalQuery):
         raise TypeError(
             "query must be a LocalQuery, which bounds its local sensitivity at each distance: "

@@ -28,9 +28,6 @@ class Noise:
 
     Args:
         law: the law.
-
-    Raises:
-        ValueError: the law spreads over more than 2^46 steps.
     """
 
     law: Law

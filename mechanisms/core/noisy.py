@@ -38,9 +38,6 @@ class Noisy(OfQuery):
     Args:
         query: gives an integer, or a vector of them, in steps of its grid.
         law: of the noise, in steps.
-
-    Raises:
-        ValueError: the noise is too large for the grid.
     """
 
     query: Query[Any]
@@ -81,9 +78,6 @@ class Noisy(OfQuery):
 
         Returns:
             Points of the grid, in the shape of `answers`.
-
-        Raises:
-            TypeError: the query is not `Answer`, or an answer is not a number, by its type.
         """
         if not isinstance(self.query, Answer):
             raise TypeError(f"each releases answers, and this term starts from {type(self.query).__name__}")
@@ -128,9 +122,5 @@ def noisy(query: Query[Any], law: Callable[[Fraction], Law], epsilon: Number) ->
         query: gives an integer, or a vector of them, in steps of its grid.
         law: `DiscreteLaplace` or `RoundedLaplace`.
         epsilon: what a release loses, above 0; a float stands for the rational that it is.
-
-    Raises:
-        TypeError: `epsilon` is not a number.
-        ValueError: `epsilon` is not above 0, or the noise is too large for the grid.
     """
     return Noisy(query, law(query.stability / positive("epsilon", epsilon)))

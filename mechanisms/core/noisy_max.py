@@ -45,10 +45,6 @@ class PermuteAndFlip(OfQuery):
     Args:
         query: gives the utilities.
         epsilon: ε, above 0.
-
-    Raises:
-        TypeError: `epsilon` is not a number.
-        ValueError: `epsilon` is not finite and above 0.
     """
 
     query: Scores
@@ -115,10 +111,6 @@ class NoisyMax(OfQuery):
     Args:
         query: gives the utilities.
         epsilon: ε, above 0.
-
-    Raises:
-        TypeError: `epsilon` is not a number.
-        ValueError: `epsilon` is not finite and above 0, or noise would spread more than 2^46 units.
     """
 
     query: Scores

@@ -29,11 +29,7 @@ _LONGEST = 10**4
 
 
 def exact(name: str, number: Any) -> Fraction | float:
-    """Return the rational that a number is, or the float if it is NaN or infinite.
-
-    Raises:
-        TypeError: its type is not one of those that a mechanism accepts.
-    """
+    """Return the rational that a number is, or the float if it is NaN or infinite."""
     kind = type(number)
     if kind in _FLOATS:
         return Fraction(float(number)) if math.isfinite(number) else float(number)
@@ -50,10 +46,6 @@ def vector(name: str, numbers: Any) -> NDArray[Any] | list[Fraction | float]:
     Returns:
         An array of float64, int64 or uint64 for an array, perhaps the caller's own and so read-only, and an array of
         float64 or int64 for a list of floats or ints alone; a list of exact numbers for anything else.
-
-    Raises:
-        TypeError: the type of the array, or of a number, is not one that a mechanism accepts.
-        ValueError: it does not have one dimension.
     """
     if not isinstance(numbers, np.ndarray):
         if isinstance(numbers, str | bytes) or not isinstance(numbers, Iterable):
@@ -99,12 +91,7 @@ def clamped(number: Fraction | float, lower: Fraction, upper: Fraction, *, missi
 
 
 def rational(name: str, value: Any) -> Fraction:
-    """Take a public parameter as the rational that it is; a Decimal of less than 10^4 digits is one as well.
-
-    Raises:
-        TypeError: it is not a number.
-        ValueError: it is NaN or infinite.
-    """
+    """Take a public parameter as the rational that it is; a Decimal of less than 10^4 digits is one as well."""
     if type(value) is Decimal and value.is_finite() and abs(value.adjusted()) < _LONGEST:
         value = Fraction(value)
     number = exact(name, value)
@@ -114,12 +101,7 @@ def rational(name: str, value: Any) -> Fraction:
 
 
 def positive(name: str, value: Any) -> Fraction:
-    """Take a public parameter above 0 as the rational that it is.
-
-    Raises:
-        TypeError: it is not a number.
-        ValueError: it is NaN, infinite or not above 0.
-    """
+    """Take a public parameter above 0 as the rational that it is."""
     number = rational(name, value)
     if number <= 0:
         raise ValueError(f"{name} must be above 0, not {value}")
@@ -127,12 +109,7 @@ def positive(name: str, value: Any) -> Fraction:
 
 
 def count(name: str, value: Any, least: int = 1) -> int:
-    """Take a public parameter that counts something.
-
-    Raises:
-        TypeError: it is not an integer.
-        ValueError: it is less than `least`.
-    """
+    """Take a public parameter that counts something."""
     if type(value) not in _INTEGERS or type(value) in (bool, np.bool_):
         raise TypeError(f"{name} must be an integer, not {value!r}")
     if value < least:
@@ -141,11 +118,7 @@ def count(name: str, value: Any, least: int = 1) -> int:
 
 
 def truth(name: str, value: Any) -> bool:
-    """Take a public parameter that is true or false, and nothing that merely counts as such.
-
-    Raises:
-        TypeError: it is neither True nor False.
-    """
+    """Take a public parameter that is true or false, and nothing that merely counts as such."""
     if type(value) is not bool:
         raise TypeError(f"{name} must be True or False, not {value!r}")
     return value
@@ -158,12 +131,7 @@ def convert(term: object, read: Callable[[str, Any], Any], *names: str) -> None:
 
 
 def failure_probability(value: Any) -> Fraction:
-    """Take a δ, with which a mechanism may fail, as the rational that it is.
-
-    Raises:
-        TypeError: it is not a number.
-        ValueError: it is outside (0, 1/2], where the proofs hold.
-    """
+    """Take a δ, with which a mechanism may fail, as the rational that it is."""
     delta = rational("delta", value)
     if not 0 < delta <= Fraction(1, 2):
         raise ValueError(f"delta must lie in (0, 1/2], not {value}")

@@ -39,10 +39,6 @@ class RankScores(Scores):
         first: the least candidate, a point of the grid; a NaN counts as it.
         last: the largest one, a point of the grid above `first`; there are at most 2^24 candidates.
         grid: the public grid.
-
-    Raises:
-        TypeError: a parameter is not a number.
-        ValueError: a parameter is out of its range.
     """
 
     quantile: Fraction
@@ -76,12 +72,7 @@ class RankScores(Scores):
         return self.grid.steps_of("first", self.first)
 
     def of(self, data: Any) -> NDArray[np.float64]:
-        """Return the utilities, shape (candidates,).
-
-        Raises:
-            TypeError: a record is not a number, by its type.
-            ValueError: the records do not have one dimension.
-        """
+        """Return the utilities, shape (candidates,)."""
         numbers = vector("records", data)
         reached, passed = self._places(numbers)
         below = np.cumsum(np.bincount(passed, minlength=self.entries + 1))[:-1]

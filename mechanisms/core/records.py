@@ -38,10 +38,6 @@ class Answer(Query[int]):
     Args:
         sensitivity: how far neighbours' answers can be apart, above 0.
         grid: the public grid.
-
-    Raises:
-        TypeError: `sensitivity` is not a number.
-        ValueError: `sensitivity` is not finite and above 0.
     """
 
     sensitivity: Fraction
@@ -82,10 +78,6 @@ class Total(Query[int]):
         relation: which records are neighbours.
         above_lower: add up what each record has above `lower`; the bounds are then doubles whose difference is a point
             of the grid, and need not be on it themselves.
-
-    Raises:
-        TypeError: a bound is not a number.
-        ValueError: a bound is not where it must be, or the relation is not one of records.
     """
 
     lower: Fraction
@@ -119,12 +111,7 @@ class Total(Query[int]):
         return max(move for relation, move in moves.items() if relation in self.relation)
 
     def each(self, data: Any) -> NDArray[np.int64]:
-        """Return what each record adds, in steps, shape (n,).
-
-        Raises:
-            TypeError: a record is not a number, by its type.
-            ValueError: the records do not have one dimension.
-        """
+        """Return what each record adds, in steps, shape (n,)."""
         origin = self.lower if self.above_lower else Fraction(0)
         return self.grid.nearest_each(_within(vector("records", data), self.lower, self.upper, origin))
 
@@ -138,11 +125,7 @@ class Total(Query[int]):
 
 @dataclass(frozen=True)
 class Count(Query[int]):
-    """The number of records; neighbours that replace one have the same.
-
-    Raises:
-        ValueError: the relation is not one of records.
-    """
+    """The number of records; neighbours that replace one have the same."""
 
     relation: Relation = "add-remove"
 
@@ -168,10 +151,6 @@ class CountFrom(Query[int]):
     Args:
         bound: the least number that counts.
         relation: which records are neighbours; either way one record moves the count by 1.
-
-    Raises:
-        TypeError: `bound` is not a number.
-        ValueError: the relation is not one of records.
     """
 
     bound: Fraction = Fraction(1)
@@ -199,9 +178,6 @@ class Histogram(Query[NDArray[np.int64]]):
     Args:
         cells: the cells, in the order of the counts, all different and hashable.
         relation: which records are neighbours.
-
-    Raises:
-        ValueError: there is no cell, two are equal, or the relation is not one of records.
     """
 
     cells: tuple[Hashable, ...]
@@ -221,11 +197,7 @@ class Histogram(Query[NDArray[np.int64]]):
         return 1 if self.relation == "add-remove" else 2
 
     def of(self, data: Any) -> NDArray[np.int64]:
-        """Return the count of each cell, shape (cells,).
-
-        Raises:
-            TypeError: the records are a mapping, or one is not a string or a number, by its type.
-        """
+        """Return the count of each cell, shape (cells,)."""
         if isinstance(data, Mapping):
             raise TypeError("records must be a list or an array, one entry a record, not a mapping")
         records = data.tolist() if isinstance(data, np.ndarray) else list(data)
@@ -249,11 +221,7 @@ class Counts(Query[NDArray[np.int64]]):
 
 
 def require_records(relation: str) -> None:
-    """Check that a relation is one of records.
-
-    Raises:
-        ValueError: it is none of the three.
-    """
+    """Check that a relation is one of records."""
     if relation not in ("add-remove", "substitute", "add-remove or substitute"):
         raise ValueError(f"relation must be 'add-remove', 'substitute' or 'add-remove or substitute', not {relation!r}")
 

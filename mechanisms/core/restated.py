@@ -30,9 +30,6 @@ class Restated(Mechanism):
     Args:
         mechanism: what is released.
         promised: what is promised of it, in rational numbers.
-
-    Raises:
-        ValueError: the mechanism is not seen to keep the promise.
     """
 
     mechanism: Mechanism

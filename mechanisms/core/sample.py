@@ -28,10 +28,6 @@ class PoissonSample(Mechanism):
     Args:
         mechanism: what sees the sample; its neighbours add or remove a record.
         rate: q, above 0 and at most 1.
-
-    Raises:
-        TypeError: `rate` is not a number.
-        ValueError: `rate` is out of its range, or the mechanism's claim or relation is another one.
     """
 
     mechanism: Mechanism
@@ -71,10 +67,6 @@ class FixedSample(Mechanism):
         mechanism: what sees the sample; its neighbours replace a record.
         size: how many records are in the sample.
         records: how many there are, a public number.
-
-    Raises:
-        TypeError: `size` or `records` is not an integer.
-        ValueError: they are out of their range, or the mechanism's claim or relation is another one.
     """
 
     mechanism: Mechanism
@@ -95,11 +87,7 @@ class FixedSample(Mechanism):
         return _amplified(self.mechanism, Fraction(self.size, self.records))
 
     def prepared(self, data: Any) -> OneByOne:
-        """Hold the records, all of which the mechanism has to accept; see `Mechanism.prepared`.
-
-        Raises:
-            ValueError: there are not as many records as the public number.
-        """
+        """Hold the records, all of which the mechanism has to accept; see `Mechanism.prepared`."""
         records = list(data)
         if len(records) != self.records:
             raise ValueError(f"there must be {self.records} records, their public number, not {len(records)}")
@@ -124,9 +112,6 @@ def spent_on_sample(epsilon: Fraction, share: Fraction) -> Fraction:
 
     Returns:
         A rational number below the formula by less than a part of 2^−90.
-
-    Raises:
-        ValueError: an argument is out of its range.
     """
     promised = positive("epsilon", epsilon)
     if not 0 < share <= 1:

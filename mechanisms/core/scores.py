@@ -56,10 +56,6 @@ class Utilities(Scores):
         lower: the lowest utility, at least −2^1022.
         upper: the highest one, at most 2^1022.
         monotone: whether a record moves all utilities in the same direction.
-
-    Raises:
-        TypeError: a parameter is not a number, or `monotone` not a truth value.
-        ValueError: `sensitivity` is not finite and above 0, or the range is empty or too wide.
     """
 
     sensitivity: Fraction = Fraction(1)
@@ -77,24 +73,14 @@ class Utilities(Scores):
             raise ValueError("utility_range must not end below its start and must lie within ±2^1022")
 
     def of(self, data: Any) -> Scored:
-        """Return the utilities; see `Scores.of`.
-
-        Raises:
-            TypeError: a utility is not a number, by its type.
-            ValueError: there are none, or they do not have one dimension.
-        """
+        """Return the utilities; see `Scores.of`."""
         numbers = vector("utilities", data)
         if len(numbers) == 0:
             raise ValueError("utilities must name at least one outcome")
         return self._within(numbers)
 
     def of_each(self, rows: Any) -> NDArray[np.float64] | list[list[Fraction]]:
-        """Return the utilities of each row: an array of two dimensions, or rows of one length.
-
-        Raises:
-            TypeError: a utility is not a number, by its type.
-            ValueError: rows have no outcome or different numbers of them, or there are not two dimensions.
-        """
+        """Return the utilities of each row: an array of two dimensions, or rows of one length."""
         if isinstance(rows, np.ndarray):
             if rows.ndim != 2 or not rows.shape[1]:
                 raise ValueError(f"utilities must be rows of at least one outcome, not of shape {rows.shape}")
@@ -127,12 +113,7 @@ class Utilities(Scores):
 def utilities(
     sensitivity: Number = 1, utility_range: tuple[Number, Number] = WIDEST_RANGE, monotone: bool = False
 ) -> Utilities:
-    """Return the query behind a selection by given utilities, of numbers each of which is the rational that it is.
-
-    Raises:
-        TypeError: a parameter is not a number.
-        ValueError: `sensitivity` is not finite and above 0, or the range is empty or too wide.
-    """
+    """Return the query behind a selection by given utilities, of numbers each of which is the rational that it is."""
     lower, upper = (rational("utility_range", end) for end in utility_range)
     return Utilities(positive("sensitivity", sensitivity), lower, upper, monotone)
 

@@ -68,10 +68,6 @@ class Select(OfQuery):
         query: gives the utilities.
         epsilon: ε, above 0.
         concentrated: whether to claim ε²/8-zCDP in place of ε-DP.
-
-    Raises:
-        TypeError: `epsilon` is not a number.
-        ValueError: `epsilon` is not finite and above 0, or ε/Δu is outside [2^−899, 2^900].
     """
 
     query: Scores
@@ -115,10 +111,6 @@ class Select(OfQuery):
 
         Returns:
             The index of each row's outcome, shape (queries,).
-
-        Raises:
-            TypeError: the query is not `Utilities`, or a utility is not a number, by its type.
-            ValueError: the rows have no outcome, or not all have as many.
         """
         if not isinstance(self.query, Utilities):
             raise TypeError(f"each selects by utilities, and this term starts from {type(self.query).__name__}")

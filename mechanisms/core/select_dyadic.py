@@ -47,10 +47,6 @@ class SelectBase2(OfQuery):
     Args:
         query: gives the utilities.
         ratio: 2^−η, above 0 and below 1, its denominator a power of two.
-
-    Raises:
-        TypeError: `ratio` is not a number.
-        ValueError: `ratio` is not such a number, or weights over the range would take more than `MOST_BITS`.
     """
 
     query: Scores
@@ -167,10 +163,6 @@ class SelectFixedWork(OfQuery):
         steps: how many levels the sensitivity spans.
         precision: the heaviest weight is 2^precision.
         spare: how many bits of tickets the lightest outcome has at least, 2 or more.
-
-    Raises:
-        TypeError: a number is not an integer, or `ratio` not a number.
-        ValueError: a number is out of its range, or the table would have more than `MOST_LEVELS` levels.
     """
 
     query: Scores
@@ -280,12 +272,7 @@ class Tickets:
 
 
 def dyadic(name: str, value: Any) -> Fraction:
-    """Take a public number between 0 and 1 whose denominator is a power of two.
-
-    Raises:
-        TypeError: it is not a number.
-        ValueError: it is not such a number.
-    """
+    """Take a public number between 0 and 1 whose denominator is a power of two."""
     ratio = rational(name, value)
     if not 0 < ratio < 1 or ratio.denominator.bit_count() > 1:
         raise ValueError(f"{name} must lie between 0 and 1 and have a power of two as its denominator, not {value}")

@@ -41,10 +41,6 @@ class Smooth(OfQuery):
         query: gives a value and bounds on its local sensitivity at each distance.
         epsilon: ε, above 0.
         smoothing: J, at least 2/ε.
-
-    Raises:
-        TypeError: a parameter is not a number, or the query does not bound its local sensitivity.
-        ValueError: a parameter is out of its range, or the noise may be too large for the grid.
     """
 
     query: LocalQuery
@@ -87,10 +83,6 @@ def smooth(query: LocalQuery, epsilon: Number, delta: Number) -> Smooth:
         query: gives a value and bounds on its local sensitivity at each distance.
         epsilon: ε, above 0; a float stands for the rational that it is.
         delta: δ, above 0 and at most 1/2.
-
-    Raises:
-        TypeError: a parameter is not a number, or the query does not bound its local sensitivity.
-        ValueError: a parameter is out of its range, or the noise may be too large for the grid.
     """
     loss = positive("epsilon", epsilon)
     return Smooth(query, loss, math.ceil(2 * log_above(2 / failure_probability(delta)) / loss))

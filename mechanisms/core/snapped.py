@@ -38,10 +38,6 @@ class Snapped(Mechanism):
         sensitivity: Δ, how far neighbours' answers can be apart, above 0.
         epsilon: ε, above 0.
         bound: B, a double above 0, of at most 2^53·Λ; a NaN counts as 0.
-
-    Raises:
-        TypeError: a parameter is not a number.
-        ValueError: a parameter is out of its range.
     """
 
     sensitivity: Fraction

@@ -51,9 +51,6 @@ class Table:
 
     Args:
         law: the law.
-
-    Raises:
-        ValueError: the law is too wide: its steps have too few words.
     """
 
     def __init__(self, law: Law) -> None:

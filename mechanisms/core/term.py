@@ -3,6 +3,9 @@
 A *query* looks at the data and moves a known distance when one record changes, its *stability*. A *mechanism* releases
 something and derives its *claim* from what it was put together from. Both are frozen dataclasses, and their JSON is
 their fields: what is proved is what runs.
+
+Every constructor and function of this package raises TypeError for a parameter of another type than it names, and
+ValueError for one that is out of its range. Data are refused by their type or their shape alone.
 """
 
 from __future__ import annotations
@@ -76,9 +79,6 @@ class Mechanism(ABC):
         Args:
             data: what the term's queries look at.
             bits: the source of randomness.
-
-        Raises:
-            TypeError: the data are an iterator.
         """
         return self.prepared(lasting(data)).one(bits)
 
@@ -99,11 +99,7 @@ class OfQuery(Mechanism):
 
 
 def lasting(data: Any) -> Any:
-    """Return the data.
-
-    Raises:
-        TypeError: they are an iterator.
-    """
+    """Return the data."""
     if isinstance(data, Iterator):
         raise TypeError("data must be a list or an array, not an iterator, of which a second part would see nothing")
     return data
@@ -129,11 +125,7 @@ class OneByOne:
 
 
 def encoded(value: Any) -> Any:
-    """Return a field of a term as JSON.
-
-    Raises:
-        TypeError: it is of a type that terms have no form for.
-    """
+    """Return a field of a term as JSON."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -161,11 +153,7 @@ def encoded(value: Any) -> Any:
 
 
 def made_anew(term: Any) -> Any:
-    """Make a term again from its fields, so that nothing but them tells what it runs and claims.
-
-    Raises:
-        TypeError: it is not put together from this package's constructors alone, down to its leaves.
-    """
+    """Make a term again from its fields, so that nothing but them tells what it runs and claims."""
     if isinstance(term, tuple):
         return tuple(map(made_anew, term))
     if is_dataclass(term) and not isinstance(term, type) and is_of_core(type(term)):

@@ -43,10 +43,6 @@ class Tested(OfQuery):
         law: of the value's noise Y′, of pure DP.
         test: the law of the test's noise Y, of pure DP.
         threshold: T.
-
-    Raises:
-        TypeError: a parameter is not an integer, or the query does not bound its local sensitivity.
-        ValueError: a parameter is out of its range, or the noise is too large for the grid.
     """
 
     query: LocalQuery
@@ -120,10 +116,6 @@ def propose_test_release(query: LocalQuery, bound: Number, epsilon: Number, delt
         bound: the proposed bound on the local sensitivity, rounded down to a whole number of steps of the query's grid.
         epsilon: ε, above 0; a float stands for the rational that it is.
         delta: δ, above 0 and below 1/2.
-
-    Raises:
-        TypeError: a parameter is not a number, or the query does not bound its local sensitivity.
-        ValueError: a parameter is out of its range, or the noise is too large for the grid.
     """
     require_local(query)
     half, steps = positive("epsilon", epsilon) / 2, math.floor(positive("bound", bound) / query.grid.step)

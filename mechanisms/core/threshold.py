@@ -51,11 +51,6 @@ class AboveThreshold(Mechanism):
         threshold_law: of the threshold's noise, of pure DP, in steps.
         answer_law: of each answer's noise, of pure DP, in steps.
         value_law: of the noise of each value that is released; None if only above or below is told.
-
-    Raises:
-        TypeError: `positives` is not an integer, or the threshold not a number.
-        ValueError: `positives` is less than 1, the threshold is not on the grid, or a law is not of pure DP or spreads
-            over more than 2^46 steps.
     """
 
     answer: Answer
@@ -147,11 +142,6 @@ class KeysAbove(Mechanism):
     Args:
         law: of the noise of each count.
         threshold: T, the least noisy count that is shown.
-
-    Raises:
-        TypeError: `threshold` is not an integer.
-        ValueError: `threshold` is less than 2, so that noise alone would name a key, or the noise spreads over
-            more than 2^46 steps.
     """
 
     law: Law
@@ -173,11 +163,7 @@ class KeysAbove(Mechanism):
         return Noise(self.law)
 
     def prepared(self, data: Iterable[str]) -> Tally:
-        """Count the people of each key; see `Mechanism.prepared`.
-
-        Raises:
-            TypeError: a key is not a string, by its type.
-        """
+        """Count the people of each key; see `Mechanism.prepared`."""
         tallied = sorted(Counter(map(_plain, data)).items())
         return Tally(
             tuple(key for key, _ in tallied), tuple(people for _, people in tallied), self.threshold, self._noise
@@ -218,10 +204,6 @@ def least_threshold(law: Law, delta: Number) -> int:
     Args:
         law: of the noise of each count.
         delta: δ, above 0 and below 1/2.
-
-    Raises:
-        TypeError: `delta` is not a number.
-        ValueError: `delta` is out of its range or too small, or the noise spreads over more than 2^46 steps.
     """
     Noise(law)  # checks its spread
     most = positive("delta", delta)

@@ -40,11 +40,6 @@ def exact_exponential(
 
     Returns:
         The term; it releases the index of the selected outcome.
-
-    Raises:
-        TypeError: a parameter is not a number.
-        ValueError: `epsilon` or `sensitivity` is not above 0 and finite, their ratio is outside [2^-899, 2^900], or the
-            range is empty or too wide.
     """
     return Select(utilities(sensitivity, utility_range, monotone), positive("epsilon", epsilon))
 
@@ -76,11 +71,6 @@ def exact_exponential_base2(
 
     Returns:
         The term; it releases the index of the selected outcome.
-
-    Raises:
-        TypeError: a parameter is not a number.
-        ValueError: the range is empty or too wide, the sensitivity is not above 0 and finite, or weights over the range
-            would take more than 2^30 bits.
     """
     return SelectBase2(utilities(sensitivity, utility_range, monotone), eta.decay)
 
@@ -106,11 +96,6 @@ def exact_exponential_fixed_work(
 
     Returns:
         The term; it releases the index of the selected outcome.
-
-    Raises:
-        TypeError: a parameter is not a number, or one that counts is not an integer.
-        ValueError: a parameter is out of its range, `epsilon` is below about 2^-62·steps, or there would be more than
-            2^20 levels.
     """
     exact = positive("epsilon", epsilon)
     rate = exact * (1 - _RESERVED) / count("steps", steps)

@@ -22,9 +22,6 @@ def classical_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> f
 
     Its proof (Dwork and Roth 2014, theorem A.1) needs ε < 1, and for large ε (10 at δ = 10^−5) the formula adds too
     little noise. No certificate rests on the formula; one can say of noise with this σ what `gaussian_delta` finds.
-
-    Raises:
-        ValueError: ε or δ is outside (0, 1), or the sensitivity is not above 0.
     """
     if not 0 < epsilon < 1:
         raise ValueError(
@@ -42,58 +39,35 @@ def gaussian_sigma(epsilon: Number, delta: Number, sensitivity: Number = 1) -> f
 
     Source: Balle and Wang 2018, algorithm 1 (the analytic Gaussian mechanism). Rounded noise of this σ can be claimed
     to be `ApproximateDP(ε, δ)`.
-
-    Raises:
-        ValueError: an argument is not above 0, or δ is not below 1.
     """
     shift = positive("sensitivity", sensitivity)
     return least_sigma(rational("epsilon", epsilon), rational("delta", delta), shift=shift)
 
 
 def gaussian_delta(epsilon: Number, *, sigma: Number, sensitivity: Number = 1) -> float:
-    """Return the least double known to be at least δ(ε) of normal noise: `ApproximateDP(ε, δ)` of rounded noise.
-
-    Raises:
-        ValueError: ε is below 0, or another argument is not above 0.
-    """
+    """Return the least double known to be at least δ(ε) of normal noise: `ApproximateDP(ε, δ)` of rounded noise."""
     variance, shift = positive("sigma", sigma) ** 2, positive("sensitivity", sensitivity)
     return _double_above(normal_delta(rational("epsilon", epsilon), variance=variance, shift=shift))
 
 
 def discrete_gaussian_delta(epsilon: Number, *, sigma: Number, sensitivity: int = 1) -> float:
-    """Return the least double known to be at least δ(ε) of discrete noise: `ApproximateDP(ε, δ)`.
-
-    Raises:
-        ValueError: ε is below 0, or another argument is not above 0.
-    """
+    """Return the least double known to be at least δ(ε) of discrete noise: `ApproximateDP(ε, δ)`."""
     law = DiscreteGaussian(positive("sigma", sigma) ** 2)
     return _double_above(delta(law, count("sensitivity", sensitivity), rational("epsilon", epsilon)))
 
 
 def gaussian_rho(*, sigma: Number, sensitivity: Number = 1) -> float:
-    """Return the least ρ with which both noises are ρ-zCDP, Δ²/2σ²: what a term claims by itself.
-
-    Raises:
-        ValueError: an argument is not above 0.
-    """
+    """Return the least ρ with which both noises are ρ-zCDP, Δ²/2σ²: what a term claims by itself."""
     return _double_above((positive("sensitivity", sensitivity) / positive("sigma", sigma)) ** 2 / 2)
 
 
 def gaussian_mu(*, sigma: Number, sensitivity: Number = 1) -> float:
-    """Return the least μ with which normal noise is μ-GDP, Δ/σ: `GaussianDP(μ²)` of rounded noise.
-
-    Raises:
-        ValueError: an argument is not above 0.
-    """
+    """Return the least μ with which normal noise is μ-GDP, Δ/σ: `GaussianDP(μ²)` of rounded noise."""
     return _double_above(positive("sensitivity", sensitivity) / positive("sigma", sigma))
 
 
 def discrete_gaussian_mu(*, sigma: Number, sensitivity: int = 1) -> float:
-    """Return a μ with which discrete noise is μ-GDP, within some parts in 2^52 of the least one: `GaussianDP(μ²)`.
-
-    Raises:
-        ValueError: an argument is not above 0, or σ is more than 32.
-    """
+    """Return a μ with which discrete noise is μ-GDP, within some parts in 2^52 of the least one: `GaussianDP(μ²)`."""
     squared = gaussian_dp(DiscreteGaussian(positive("sigma", sigma) ** 2), count("sensitivity", sensitivity)).mu_squared
     mu = math.sqrt(squared)
     while Fraction(mu) ** 2 < squared:

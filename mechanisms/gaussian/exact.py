@@ -38,10 +38,6 @@ def exact_discrete_gaussian(sigma: Number, *, sensitivity: Number = 1, grid: Gri
 
     Returns:
         A term whose claim is ρ-zCDP with ρ = d²/2s², d = ⌈sensitivity/step⌉; `Restated` makes one of another kind.
-
-    Raises:
-        TypeError: a parameter is not a number.
-        ValueError: a parameter is out of its range, or the grid is too fine for the noise.
     """
     return Noisy(Answer(positive("sensitivity", sensitivity), grid), DiscreteGaussian(_variance(sigma, grid)))
 
@@ -68,10 +64,6 @@ def exact_fixed_work_gaussian(
 
     Returns:
         A term whose claim is (ε, δ)-DP with the least δ of its law, rounded up.
-
-    Raises:
-        TypeError: a parameter is not a number, or an end of the range is not an integer.
-        ValueError: a parameter is out of its range, or the range is too long for a table.
     """
     grid = Grid(0)
     first, last = grid.steps_of("lower", lower), grid.steps_of("upper", upper)

@@ -90,9 +90,6 @@ def naive_gaussian(
 
     Returns:
         One output a trial.
-
-    Raises:
-        ValueError: `sigma` is not positive and finite, or `trials` is negative.
     """
     positive("sigma", sigma)
     # A Python float takes the sampler's format, a numpy float would widen it.

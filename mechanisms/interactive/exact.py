@@ -53,10 +53,6 @@ def exact_query_session(*, epsilon: Number) -> Session:
 
     Returns:
         A term whose datum is the bit. It releases the answers in order, and is ε-DP.
-
-    Raises:
-        TypeError: `epsilon` is not a number.
-        ValueError: `epsilon` is not above 0.
     """
     budget = positive("epsilon", epsilon)
     return Session(Adversary(budget / BUDGET), budget, "bit")

@@ -37,9 +37,6 @@ def naive_laplace_inverse_cdf(
 
     Returns:
         Array of `trials` outputs.
-
-    Raises:
-        ValueError: a parameter is out of its range.
     """
     scale = noise_scale(epsilon, sensitivity)
     centred = rng.random(count("trials", trials, least=0)) - 0.5
@@ -101,11 +98,7 @@ def naive_randomized_response(
 
 
 def noise_scale(epsilon: float, sensitivity: float) -> float:
-    """Return Δ/ε.
-
-    Raises:
-        ValueError: a parameter is not above 0 and finite.
-    """
+    """Return Δ/ε."""
     positive("epsilon", epsilon)
     positive("sensitivity", sensitivity)
     return float(sensitivity) / float(epsilon)

@@ -39,10 +39,6 @@ def exact_sum_over_count(*, epsilon: Number, lower: Number, upper: Number, grid:
         lower: the least value of a record and of the mean.
         upper: the largest one, a whole number of steps above `lower`.
         grid: the public grid that records are rounded to.
-
-    Raises:
-        TypeError: a parameter is not a number.
-        ValueError: a parameter is out of its range, or the noise is too large for the grid.
     """
     half = positive("epsilon", epsilon) / 2
     total = Total(rational("lower", lower), rational("upper", upper), grid, above_lower=True)
@@ -62,10 +58,6 @@ def exact_ptr_mean(
         lower: the least value of a record, a point of the grid.
         upper: the largest one, a point of the grid.
         grid: the public grid that records and the mean are rounded to.
-
-    Raises:
-        TypeError: a parameter is not a number.
-        ValueError: a parameter is out of its range, or the noise is too large for the grid.
     """
     return propose_test_release(Mean(rational("lower", lower), rational("upper", upper), grid), bound, epsilon, delta)
 
@@ -79,10 +71,6 @@ def exact_smooth_mean(*, epsilon: Number, delta: Number, lower: Number, upper: N
         lower: the least value of a record, a point of the grid.
         upper: the largest one, a point of the grid.
         grid: the public grid that records and the mean are rounded to.
-
-    Raises:
-        TypeError: a parameter is not a number.
-        ValueError: a parameter is out of its range, or the noise may be too large for the grid.
     """
     return smooth(Mean(rational("lower", lower), rational("upper", upper), grid), epsilon, delta)
 
@@ -109,10 +97,6 @@ def exact_sample_aggregate(
         upper: the largest one, a whole number of steps above `lower`.
         grid: the public grid that answers are rounded to.
         named: whether records are pairs of a person and a value; else each is a value, and a person of its own.
-
-    Raises:
-        TypeError: `chunks` is not an integer, or a parameter is not a number.
-        ValueError: a parameter is out of its range, or the noise is too large for the grid.
     """
     total = ChunkTotal(statistic, chunks, key, rational("lower", lower), rational("upper", upper), grid)
     return Mapped(noisy(total if named else Numbered(total), DiscreteLaplace, epsilon), Share(chunks, float(lower)))

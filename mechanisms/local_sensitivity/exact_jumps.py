@@ -25,10 +25,6 @@ def exact_median_smooth(*, epsilon: Number, delta: Number, lower: Number, upper:
         lower: the least value of a record, a point of the grid, and the median of nobody.
         upper: the largest one, a point of the grid.
         grid: the public grid that records are rounded to.
-
-    Raises:
-        TypeError: a parameter is not a number.
-        ValueError: a parameter is out of its range, or the noise may be too large for the grid.
     """
     return smooth(Median(rational("lower", lower), rational("upper", upper), grid), epsilon, delta)
 

@@ -29,11 +29,7 @@ from mechanisms.core.numbers import count, failure_probability, positive
 
 
 def sensitivity_at_distance(size: int, upper: float, distance: int) -> float:
-    """Return |u/(n − k + 1)|, the most that *adding* a record after k removals moves the mean.
-
-    Raises:
-        ZeroDivisionError: k is n + 1.
-    """
+    """Return |u/(n − k + 1)|, the most that *adding* a record after k removals moves the mean."""
     return abs(upper / (size - distance + 1))
 
 
@@ -53,9 +49,6 @@ def naive_local_sensitivity_mean(
 
     Returns:
         The answers, shape (trials,).
-
-    Raises:
-        ValueError: `upper` or `epsilon` is not positive and finite.
     """
     positive("upper", upper)
     positive("epsilon", epsilon)
@@ -96,10 +89,6 @@ def naive_ptr_mean(
 
     Returns:
         One answer a trial, None where the test refuses.
-
-    Raises:
-        ValueError: a parameter is not positive and finite, or delta is more than 1/2.
-        ZeroDivisionError: `bound` exceeds `upper`.
     """
     for name, value in (("upper", upper), ("bound", bound), ("epsilon", epsilon)):
         positive(name, value)
@@ -128,9 +117,6 @@ def naive_smooth_sensitivity(size: int, *, upper: float, epsilon: float, delta: 
 
     Returns:
         The largest of exp(−βk)·|upper/(n − k + 1)| over k < 200.
-
-    Raises:
-        ZeroDivisionError: `size` is less than 199.
     """
     beta = epsilon / (2 * math.log(2 / delta))
     return max(
@@ -145,10 +131,6 @@ def naive_smooth_mean(
     """Release the mean with Laplace noise of scale 2S/epsilon, S its smooth sensitivity.
 
     Arguments and result as in `naive_sum_over_count`; `delta` is the claimed failure probability.
-
-    Raises:
-        ValueError: a parameter is not positive and finite, or delta is more than 1/2.
-        ZeroDivisionError: there are fewer than 199 records.
     """
     positive("upper", upper)
     positive("epsilon", epsilon)
@@ -183,9 +165,6 @@ def naive_sample_aggregate(
 
     Returns:
         The answers, shape (trials,).
-
-    Raises:
-        ValueError: `chunks` or `epsilon` is not positive, `lower` is not less than `upper`, or there is no record.
     """
     positive("chunks", chunks)
     positive("epsilon", epsilon)

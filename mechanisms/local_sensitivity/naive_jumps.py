@@ -37,9 +37,6 @@ def naive_median(
 
     Returns:
         The answers, shape (trials,).
-
-    Raises:
-        ValueError: `epsilon` is not positive and finite, or `lower` is not less than `upper`.
     """
     positive("epsilon", epsilon)
     if not lower < upper:

@@ -32,10 +32,6 @@ def exact_exponential_noisy_max(
 
     Returns:
         The term; it releases the index of the selected outcome.
-
-    Raises:
-        TypeError: a parameter is not a number.
-        ValueError: `epsilon` or `sensitivity` is not above 0 and finite, or the range is empty or too wide.
     """
     return PermuteAndFlip(utilities(sensitivity, utility_range, monotone), positive("epsilon", epsilon))
 

@@ -22,10 +22,6 @@ def exact_partition_selection(*, epsilon: Number, delta: Number) -> KeysAbove:
     Returns:
         A term whose data are the keys of people, one each. It releases the named keys, in order, with their noisy
         counts, and is (ε, δ)-DP where neighbours differ by one person.
-
-    Raises:
-        TypeError: a parameter is not a number.
-        ValueError: a parameter is out of its range.
     """
     law = DiscreteLaplace(1 / positive("epsilon", epsilon))
     return KeysAbove(law, least_threshold(law, delta))

@@ -34,9 +34,6 @@ def naive_partition_selection(
 
     Returns:
         One dictionary a trial, from keys to noisy counts.
-
-    Raises:
-        ValueError: a parameter is out of its range.
     """
     return _released(Counter(map(str, keys)), trials, rng, epsilon, 1 + _depth(epsilon, delta))
 
@@ -59,9 +56,6 @@ def threshold_for_reals(epsilon: float, delta: float) -> int:
     Args:
         epsilon: privacy parameter, above 0.
         delta: the claimed δ, above 0 and below 1/2.
-
-    Raises:
-        ValueError: a parameter is out of its range.
     """
     return int(1 + _depth(epsilon, delta))
 

@@ -25,10 +25,6 @@ def exact_quantile(*, epsilon: Number, quantile: Number, lower: Number, upper: N
         lower: the least candidate, a point of the grid; a NaN counts as it.
         upper: the largest one; there are from 2 to 2^24 of them.
         grid: the public grid of the candidates.
-
-    Raises:
-        TypeError: a parameter is not a number.
-        ValueError: a parameter is out of its range.
     """
     ranks = RankScores(rational("quantile", quantile), rational("lower", lower), rational("upper", upper), grid)
     return Mapped(Select(ranks, positive("epsilon", epsilon)), PointAt(ranks.origin, grid))

@@ -52,9 +52,6 @@ def naive_quantile(
 
     Returns:
         Array of `trials` numbers between `lower` and `upper`.
-
-    Raises:
-        ValueError: a parameter is out of its range.
     """
     ends = _ends(records, epsilon, quantile, lower, upper)
     chosen = _chosen(_weights(ends, epsilon / 2, quantile), trials, rng)

@@ -45,10 +45,6 @@ def exact_above_threshold(
         A term whose data are the answers, one a query. It is (ε₁ + ε₂)-DP, however many answers there are, and releases
         True or False for each; with values (ε₁ + ε₂ + ε₃)-DP, and releases a point of the grid for each answer that
         is above, and −∞ for every other.
-
-    Raises:
-        TypeError: a parameter is not a number, or `positives` not an integer.
-        ValueError: a parameter is not above 0, the threshold not a point of the grid, or the noise too large.
     """
     answer, most = Answer(positive("sensitivity", sensitivity), grid), count("positives", positives)
     d = answer.stability

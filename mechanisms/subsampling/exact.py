@@ -27,10 +27,6 @@ def exact_poisson_count(*, epsilon: Number, rate: Number) -> PoissonSample:
     Returns:
         A term whose data are the records. It releases an integer, as a double, and is ε-DP where a record is added or
         removed.
-
-    Raises:
-        TypeError: a parameter is not a number.
-        ValueError: a parameter is out of its range, or the noise is too large.
     """
     share = rational("rate", rate)
     spent = spent_on_sample(positive("epsilon", epsilon), share)
@@ -47,10 +43,6 @@ def exact_sampled_count(*, epsilon: Number, size: int, records: int) -> FixedSam
 
     Returns:
         A term whose data are the records. It releases an integer, as a double, and is ε-DP where a record is replaced.
-
-    Raises:
-        TypeError: `epsilon` is not a number, or another parameter not an integer.
-        ValueError: a parameter is out of its range, or the noise is too large.
     """
     share = Fraction(count("size", size), count("records", records))
     spent = spent_on_sample(positive("epsilon", epsilon), share)
@@ -67,9 +59,5 @@ def exact_shuffled_response(*, flip: Number, people: int, epsilon: Number) -> Sh
 
     Returns:
         A term whose data are the answers. It releases them as 0 and 1, and is (ε, δ)-DP where one is replaced.
-
-    Raises:
-        TypeError: a parameter is not a number, or `people` not an integer.
-        ValueError: a parameter is out of its range.
     """
     return ShuffledResponse(rational("flip", flip), people, positive("epsilon", epsilon))

@@ -33,9 +33,6 @@ def naive_poisson_count(
 
     Returns:
         Array of `trials` outputs.
-
-    Raises:
-        ValueError: a parameter is out of its range.
     """
     size = round(rate * len(records))
     order = rng.random((count("trials", trials, least=0), len(records))).argsort(axis=1)

@@ -75,9 +75,6 @@ def naive_bounded_sum(
 
     Returns:
         One output a trial.
-
-    Raises:
-        ValueError: a parameter is out of its range.
     """
     scale = sum_sensitivity(lower, upper, relation) / float(positive("epsilon", epsilon))
     return summation(np.clip(records, lower, upper)) + rng.laplace(0.0, scale, count("trials", trials, least=0))
@@ -106,11 +103,7 @@ def naive_bounded_mean(
 
 
 def sum_sensitivity(lower: float, upper: float, relation: Relation) -> float:
-    """Return the sensitivity of the sum, in real arithmetic, of records in [lower, upper].
-
-    Raises:
-        ValueError: lower ≥ upper, a bound is not finite, or the relation is neither add-remove nor substitute.
-    """
+    """Return the sensitivity of the sum, in real arithmetic, of records in [lower, upper]."""
     if not -math.inf < lower < upper < math.inf:
         raise ValueError(f"lower must be less than upper, both finite, not {lower} against {upper}")
     if relation == "add-remove":

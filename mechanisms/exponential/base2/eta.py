@@ -27,10 +27,6 @@ class BaseTwoEta:
         x: a positive integer below 2^y.
         y: a positive integer; weights take y·z bits for every unit of the utilities' range.
         z: a positive integer.
-
-    Raises:
-        TypeError: x, y or z is not an integer.
-        ValueError: x, y or z is out of range.
     """
 
     x: int
@@ -54,10 +50,6 @@ class BaseTwoEta:
             epsilon: the wished ε in base e; a float stands for the rational number that it is.
             y: the bits of x, and of a weight for every unit of the utilities' range.
             monotone: whether one record moves all utilities in the same direction: half the loss.
-
-        Raises:
-            TypeError: `epsilon` is not a number or `y` not an integer.
-            ValueError: `epsilon` is not positive and finite, or too small for y bits; `y` is less than 1.
         """
         rate = positive("epsilon", epsilon) / (1 if monotone else 2)
         x = _ceiling_of_scaled_exp(mpq(rate), count("y", y))

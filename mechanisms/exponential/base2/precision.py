@@ -27,9 +27,6 @@ def worst_case_precision(eta: BaseTwoEta, spread: int, outcomes: int) -> int:
         eta: the mechanism's parameter.
         spread: the largest shortfall of utility, in units of the sensitivity.
         outcomes: how many outcomes there are.
-
-    Raises:
-        ValueError: `spread` is negative or `outcomes` less than 1.
     """
     _check(spread, outcomes)
     return max(1, finest_bit(eta, spread) + (outcomes - 1).bit_length())
@@ -46,9 +43,6 @@ def empirical_precision(eta: BaseTwoEta, spread: int, outcomes: int) -> int:
         eta: the mechanism's parameter.
         spread: the largest shortfall of utility, in units of the sensitivity.
         outcomes: how many outcomes there are.
-
-    Raises:
-        ValueError: `spread` is negative or `outcomes` less than 1.
     """
     _check(spread, outcomes)
     precision = 1

@@ -39,9 +39,6 @@ class IntegerWeights:
 
     Attributes:
         total: their sum.
-
-    Raises:
-        ValueError: a weight is negative, or none is positive.
     """
 
     values: tuple[int, ...]
@@ -91,9 +88,6 @@ def sample_by_rejection_rounds(weights: Weights, bits: RandomBits, *, rounds: in
 
     `partial(sample_by_rejection_rounds, rounds=…)` is a `Sampler`. Only the rounds beyond the
     minimum are alike, so only these are drawn by `uniform_below`.
-
-    Raises:
-        ValueError: `rounds` is less than 1.
     """
     if rounds < 1:
         raise ValueError(f"rounds must be at least 1, not {rounds}")
