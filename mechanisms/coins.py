@@ -36,10 +36,6 @@ def bernoulli_exp(gamma: Fraction, bits: RandomBits) -> bool:
     For γ ≤ 1 the number K of the first failure among Bernoulli(γ/1), Bernoulli(γ/2), … exceeds k with
     probability γ^k/k!, so K is odd with probability 1 − γ + γ²/2! − … = e^−γ. A larger γ is a product of
     whole steps of e^−1 and a rest.
-
-    Args:
-        gamma: a rational number, at least 0.
-        bits: the source of randomness.
     """
     if gamma < 0:
         raise ValueError(f"gamma must be at least 0, not {gamma}")

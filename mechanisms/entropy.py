@@ -103,11 +103,7 @@ def _expander() -> Callable[[int], bytes] | None:
 
 
 class SeededBits(RandomBits):
-    """The same bits for the same seed: for tests, never for releases. Whoever knows the seed knows the noise.
-
-    Args:
-        seed: an integer.
-    """
+    """The same bits for the same seed: for tests, never for releases. Whoever knows the seed knows the noise."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed

@@ -22,10 +22,6 @@ def discrete_laplace(scale: Fraction, bits: RandomBits) -> int:
 
     With scale = t/s, x = u + t·v for u uniform in [0, t) kept with probability e^(−u/t), and v geometric, has
     P[x] ∝ e^(−x/t); ⌊x/s⌋ has P[m] ∝ e^(−m·s/t). The sign is fair and −0 is rejected.
-
-    Args:
-        scale: a rational number, above 0.
-        bits: the source of randomness.
     """
     scale = positive("scale", scale)
     return bits.repeat(_signed_laplace, scale.numerator, scale.denominator)
@@ -53,10 +49,6 @@ def two_sided_geometric(ratio: float | Fraction, bits: RandomBits) -> int:
 
     It is the discrete Laplace law of scale −1/ln(ratio), with rational probabilities: adding it to an answer of
     sensitivity 1 multiplies no probability by more than 1/ratio.
-
-    Args:
-        ratio: above 0 and below 1; a float stands for its exact value.
-        bits: the source of randomness.
     """
     ratio = positive("ratio", ratio)
     if ratio >= 1:
@@ -76,10 +68,6 @@ def discrete_gaussian(variance: Fraction, bits: RandomBits) -> int:
 
     With t = ⌊σ⌋ + 1, discrete Laplace noise y of scale t is kept with probability exp(−(|y| − σ²/t)²/2σ²), and
     exp(−|y|/t)·exp(−(|y| − σ²/t)²/2σ²) is exp(−y²/2σ²) times a constant.
-
-    Args:
-        variance: σ², a rational number above 0.
-        bits: the source of randomness.
     """
     variance = positive("variance", variance)
     return bits.repeat(_kept_proposal, variance, Fraction(math.isqrt(math.floor(variance)) + 1))

@@ -12,14 +12,5 @@ Data = TypeVar("Data")
 
 
 def exact_catastrophe(data: Data, bits: RandomBits, *, delta: Fraction) -> Data | None:
-    """Publish the data with a probability of exactly δ: (0, δ)-DP for every relation of neighbours.
-
-    Args:
-        data: whatever is to be protected.
-        bits: the source of randomness.
-        delta: the probability, in [0, 1].
-
-    Returns:
-        The data, or None, which says nothing.
-    """
+    """Publish the data with a probability of exactly δ: (0, δ)-DP for every relation of neighbours."""
     return data if bits.call(bernoulli, delta) else None

@@ -18,14 +18,5 @@ WORD = 53
 
 
 def naive_catastrophe(data: Data, bits: RandomBits, *, delta: float) -> Data | None:
-    """Publish the data if a uniform double in [0, 1) is below δ.
-
-    Args:
-        data: whatever is to be protected.
-        bits: the source of randomness; 53 of its bits are one `random()`.
-        delta: the δ that is claimed, in [0, 1].
-
-    Returns:
-        The data, or None, which says nothing.
-    """
+    """Publish the data if a uniform double in [0, 1) is below δ."""
     return data if bits.take(WORD) < delta * 2.0**WORD else None

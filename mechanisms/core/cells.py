@@ -58,9 +58,6 @@ class Cell(NamedTuple):
 class Cells:
     """The cells of a law, from the lowest on, as many below 0 as above.
 
-    Args:
-        law: the law.
-
     Attributes:
         width_bits: j.
         bounds: at most 2^HEIGHT_BITS times the probabilities of 0, W, 2W, …

@@ -18,12 +18,7 @@ SCHEMA = "exact-term/2"
 
 
 def certificate(name: str, term: Mechanism) -> dict[str, Any]:
-    """Return the certificate of a term.
-
-    Args:
-        name: what the mechanism is called.
-        term: the mechanism.
-    """
+    """Return the certificate of a term."""
     return {
         "schema": SCHEMA,
         "name": name,

@@ -25,11 +25,7 @@ from mechanisms.randomness import RandomBits
 
 @dataclass(frozen=True)
 class Both(Mechanism):
-    """Several mechanisms on the same data, each with randomness of its own: their losses add up.
-
-    Args:
-        parts: the mechanisms.
-    """
+    """Several mechanisms on the same data, each with randomness of its own: their losses add up."""
 
     parts: tuple[Mechanism, ...]
 

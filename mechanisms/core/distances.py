@@ -25,12 +25,6 @@ class Distances(Scores):
 
     Answers are brought between the two, which moves no two further apart; and by the triangle inequality each utility
     moves by no more than the answer. It moves up for some points and down for others.
-
-    Args:
-        sensitivity: Δ, how far neighbours' answers can be apart, above 0.
-        first: the least point; a NaN counts as it.
-        last: the largest point, above `first`; there are at most 2^20.
-        grid: the public grid.
     """
 
     sensitivity: Fraction

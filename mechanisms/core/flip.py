@@ -28,9 +28,6 @@ class Response(Mechanism):
 
     A uniform real is compared with that probability bit by bit until no further bit can change which is less. It is
     irrational for a rational ε, so that the comparison ends.
-
-    Args:
-        epsilon: above 0.
     """
 
     epsilon: Fraction
@@ -53,11 +50,7 @@ class Response(Mechanism):
 
 @dataclass(frozen=True)
 class RationalResponse(Mechanism):
-    """Turn the bit round with a rational probability p: the ratio of the two is (1 − p)/p.
-
-    Args:
-        flip: p, above 0 and at most ½.
-    """
+    """Turn the bit round with a rational probability p: the ratio of the two is (1 − p)/p."""
 
     flip: Fraction
 
@@ -84,11 +77,6 @@ class ShuffledResponse(Mechanism):
     The shuffled list tells how many yeses there are and nothing else. That number is the sum of independent bits whose
     law depends on how many of the people say yes; where one of them changes, two such laws are compared. δ at ε is the
     sum of their excess, the largest for any number of yeses among the others.
-
-    Args:
-        flip: the probability with which an answer is turned round, above 0 and at most ½.
-        people: how many answers there are, a public number.
-        epsilon: the ε at which δ is stated.
     """
 
     flip: Fraction

@@ -45,12 +45,7 @@ class RoughTails(Tails, Protocol):
 
 
 def invert(law: RoughTails, bits: RandomBits) -> int:
-    """Draw from a law.
-
-    Args:
-        law: the law.
-        bits: the source of randomness.
-    """
+    """Draw from a law."""
     word, unused = bits.take(WORD), HEIGHT_BITS - WORD
     guess = last_that(lambda outcome: word < law.rough_tail(outcome) >> unused, 0, max(int(law.spread), 1))
     return inverted(law, word, guess, bits)
@@ -58,12 +53,6 @@ def invert(law: RoughTails, bits: RandomBits) -> int:
 
 def inverted(law: Tails, word: int, guess: int, bits: RandomBits) -> int:
     """Draw k with T(k + 1) < U < T(k).
-
-    Args:
-        law: has the tails T.
-        word: the first bits of U.
-        guess: about the outcome.
-        bits: the source of the others.
 
     Returns:
         The outcome.

@@ -81,9 +81,6 @@ class DiscreteLaplace(Law):
     """P[N = k] = q^|k|·(1 − q)/(1 + q) with q = e^(−1/scale).
 
     Log-concave: |k| is convex. Loss: a shift by d changes |k| by at most d, and so each probability by e^(±d/scale).
-
-    Args:
-        scale: in steps, above 0.
     """
 
     scale: Fraction
@@ -124,9 +121,6 @@ class Geometric(Law):
     """P[N = k] = q^|k|·(1 − q)/(1 + q) with a rational q, 0 < q < 1: two-sided geometric noise.
 
     Log-concave: |k| is convex. Loss: a shift by d changes |k| by at most d, and so each probability by q^(±d).
-
-    Args:
-        ratio: q.
     """
 
     ratio: Fraction
@@ -178,9 +172,6 @@ class RoundedLaplace(Law):
     Log-concave: X has a log-concave density (Prékopa). Loss: x + N = round(x + X) for whole x, which postprocesses the
     textbook's mechanism, so each probability changes by e^(±d/scale) at most. X is halfway between integers with
     probability 0.
-
-    Args:
-        scale: in steps, above 0.
     """
 
     scale: Fraction
@@ -225,9 +216,6 @@ class DiscreteGaussian(Law):
     """P[N = k] ∝ e^(−k²/2σ²).
 
     Log-concave: k² is convex. Loss: d²/2σ²-zCDP by Canonne, Kamath and Steinke's theorem 4.
-
-    Args:
-        variance: σ² in steps², above 0.
     """
 
     variance: Fraction
@@ -271,9 +259,6 @@ class RoundedGaussian(Law):
 
     Log-concave: X has a log-concave density (Prékopa). Loss: x + N = round(x + X) for whole x, which postprocesses the
     textbook's mechanism, so it is d²/2σ²-zCDP (Bun and Steinke 2016, proposition 1.6).
-
-    Args:
-        variance: σ² in steps², above 0.
     """
 
     variance: Fraction
@@ -327,13 +312,7 @@ _SERIES_FROM = 64
 
 
 def last_that(holds: Callable[[int], bool], start: int, step: int = 1) -> int:
-    """Return an integer that holds and is followed by one that does not: all below hold, and none above, if it is one.
-
-    Args:
-        holds: the property.
-        start: where the search begins; it goes farther and farther from there, then halves.
-        step: how far at first.
-    """
+    """Return an integer that holds and is followed by one that does not; the search goes outward from `start`."""
     low = high = start
     if holds(start):
         while holds(high := low + step):

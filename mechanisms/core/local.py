@@ -41,13 +41,7 @@ class LocalQuery(Query[int]):
 
 @dataclass(frozen=True)
 class OfBounded(LocalQuery):
-    """A query of records, each clamped to public bounds and rounded to a grid by itself, half a step upward.
-
-    Args:
-        lower: the least value of a record, a point of the grid; a NaN counts as it.
-        upper: the largest one, a point of the grid above `lower`.
-        grid: the public grid that records and the value are rounded to.
-    """
+    """A query of records, each clamped to public bounds and rounded to a grid by itself, half a step upward."""
 
     lower: Fraction
     upper: Fraction

@@ -16,13 +16,7 @@ from mechanisms.core.term import Mechanism
 
 @dataclass(frozen=True)
 class Quotient:
-    """A released total over a released count, from `origin` on, clamped to public bounds; a count below 1 counts as 1.
-
-    Args:
-        lower: the least quotient that is shown.
-        upper: the largest one.
-        origin: what is added to the quotient.
-    """
+    """A released total over a released count, from `origin` on, clamped to bounds; a count below 1 counts as 1."""
 
     lower: float
     upper: float
@@ -41,11 +35,7 @@ def ratio(total: Mechanism, count: Mechanism, lower: Number, upper: Number, orig
 
 @dataclass(frozen=True)
 class WithOrigins:
-    """A released total of what records have above `lower`, and their public number: the total of the records.
-
-    Args:
-        lower: where records count from.
-    """
+    """A released total of what records have above `lower`, and their public number: the total of the records."""
 
     lower: float
 
@@ -57,12 +47,7 @@ class WithOrigins:
 
 @dataclass(frozen=True)
 class Within:
-    """Brings a released number into a public range.
-
-    Args:
-        lower: its least number.
-        upper: its largest one.
-    """
+    """Brings a released number into a public range."""
 
     lower: float
     upper: float
@@ -74,12 +59,7 @@ class Within:
 
 @dataclass(frozen=True)
 class Share:
-    """A released total over a public number of parts, from `origin` on.
-
-    Args:
-        parts: how many parts there are.
-        origin: what is added to the share.
-    """
+    """A released total over a public number of parts, from `origin` on."""
 
     parts: int
     origin: float
@@ -91,12 +71,7 @@ class Share:
 
 @dataclass(frozen=True)
 class PointAt:
-    """The point of a grid that a released number of steps lies above a public one, all within the grid.
-
-    Args:
-        first: the public point, in steps from 0.
-        grid: the grid.
-    """
+    """The point of a grid that a released number of steps lies above a public one, all within the grid."""
 
     first: int
     grid: Grid

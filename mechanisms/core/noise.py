@@ -24,11 +24,7 @@ where arrays end.
 
 @dataclass(frozen=True)
 class Noise:
-    """Draws independent noise of one law.
-
-    Args:
-        law: the law.
-    """
+    """Draws independent noise of one law."""
 
     law: Law
 

@@ -34,10 +34,6 @@ class Noisy(OfQuery):
     value, clamped by a map that does not look at the data. Neighbours' values are at most the query's stability apart,
     and the law says what such a shift costs. Where the value is a vector, each entry gets noise of its own, and the
     losses of the entries' shifts add up to at most that of a shift by their sum.
-
-    Args:
-        query: gives an integer, or a vector of them, in steps of its grid.
-        law: of the noise, in steps.
     """
 
     query: Query[Any]
@@ -72,10 +68,6 @@ class Noisy(OfQuery):
     def each(self, answers: Any, bits: RandomBits) -> NDArray[np.float64]:
         """Release each of many answers once; together they keep the claim where neighbours differ in one answer.
 
-        Args:
-            answers: an array of any shape, or a list of numbers.
-            bits: the source of randomness.
-
         Returns:
             Points of the grid, in the shape of `answers`.
         """
@@ -89,13 +81,7 @@ class Noisy(OfQuery):
 
 @dataclass(frozen=True)
 class Shifted:
-    """A law shifted by what a query gave, on a grid.
-
-    Args:
-        value: an integer of at most 2^53 in modulus, or a vector of integers; private.
-        noise: draws the noise.
-        grid: of the outputs.
-    """
+    """A law shifted by what a query gave, on a grid."""
 
     value: int | NDArray[np.int64]
     noise: Noise
@@ -116,11 +102,5 @@ class Shifted:
 
 
 def noisy(query: Query[Any], law: Callable[[Fraction], Law], epsilon: Number) -> Noisy:
-    """Return a query with noise of a law of pure ε-DP: of the scale stability/ε, in steps.
-
-    Args:
-        query: gives an integer, or a vector of them, in steps of its grid.
-        law: `DiscreteLaplace` or `RoundedLaplace`.
-        epsilon: what a release loses, above 0; a float stands for the rational that it is.
-    """
+    """Return a query with noise of a law of pure ε-DP: of the scale stability/ε, in steps."""
     return Noisy(query, law(query.stability / positive("epsilon", epsilon)))

@@ -41,10 +41,6 @@ class PermuteAndFlip(OfQuery):
     its own utility falls and as others rise, and falls by a factor e^(−ε/2) at most if its own falls by Δu. Raising all
     others by Δu is a common shift after lowering its own by another Δu. If utilities are monotone, only one of the two
     happens, and e^(−2γ) will do.
-
-    Args:
-        query: gives the utilities.
-        epsilon: ε, above 0.
     """
 
     query: Scores
@@ -107,10 +103,6 @@ class NoisyMax(OfQuery):
     behind sees neighbours. Given the others' noisy utilities, an outcome wins if its noise is at least some integer, or
     one more and a coin breaks the tie; between neighbours that integer moves by 2 at most, or by 1 if utilities are
     monotone. Noise of scale 2/ε, or 1/ε, changes the probability of both events by a factor e^ε at most.
-
-    Args:
-        query: gives the utilities.
-        epsilon: ε, above 0.
     """
 
     query: Scores
@@ -142,12 +134,7 @@ class NoisyMax(OfQuery):
 
 @dataclass(frozen=True)
 class NoisyUtilities:
-    """Utilities to which noise is added.
-
-    Args:
-        units: the whole part of each utility, and what is left of it, in [0, 1); private.
-        noise: draws the noise.
-    """
+    """Utilities to which noise is added."""
 
     units: tuple[tuple[int, Fraction], ...]
     noise: Noise

@@ -33,12 +33,6 @@ class RankScores(Scores):
     It is q times the distance in rank, and records that equal c count on neither side. The difference is a sum over the
     records, whatever their number and order: each adds q − p, −p or 0. So one record more or fewer moves it, and its
     modulus, by max(p, q − p) at most. Records are brought into the interval one by one.
-
-    Args:
-        quantile: p/q, in [0, 1], with q at most 2^20.
-        first: the least candidate, a point of the grid; a NaN counts as it.
-        last: the largest one, a point of the grid above `first`; there are at most 2^24 candidates.
-        grid: the public grid.
     """
 
     quantile: Fraction

@@ -34,10 +34,6 @@ class Answer(Query[int]):
     The data are the answer itself. With d = ⌈sensitivity/step⌉ and R(x) = ⌊x + ½⌋ in steps, a ≤ b ≤ a + d gives
     R(a) ≤ R(b) ≤ R(a + d) = R(a) + d, as R is monotone and commutes with adding an integer; clamping to the grid is
     monotone and moves no two answers further apart.
-
-    Args:
-        sensitivity: how far neighbours' answers can be apart, above 0.
-        grid: the public grid.
     """
 
     sensitivity: Fraction
@@ -146,12 +142,7 @@ class Count(Query[int]):
 
 @dataclass(frozen=True)
 class CountFrom(Query[int]):
-    """The number of records that are at least a public bound; a NaN is not.
-
-    Args:
-        bound: the least number that counts.
-        relation: which records are neighbours; either way one record moves the count by 1.
-    """
+    """The number of records that are at least a public bound; a NaN is not."""
 
     bound: Fraction = Fraction(1)
     relation: Relation = "add-remove"
@@ -174,10 +165,6 @@ class Histogram(Query[NDArray[np.int64]]):
 
     One record is in one cell at most, so that adding or removing it moves one count by 1, and replacing it at most two
     counts by 1 each. The stability is the sum of what all counts move.
-
-    Args:
-        cells: the cells, in the order of the counts, all different and hashable.
-        relation: which records are neighbours.
     """
 
     cells: tuple[Hashable, ...]

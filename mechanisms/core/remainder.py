@@ -26,9 +26,6 @@ class Remainder:
 
     No step is given more than it has, so these are tails; and a draw that is among what is given with probability G,
     and else from here, has the law T.
-
-    Args:
-        cells: the cells.
     """
 
     def __init__(self, cells: Cells) -> None:

@@ -26,10 +26,6 @@ class Restated(Mechanism):
     least δ of an ε, and the least μ. Parts of (ε, δ)-DP beside it take their ε and δ of the promise, or pure ones count
     as zCDP. Otherwise the mechanism's claim has to imply the promise. All is decided when the term is made, from public
     parameters alone.
-
-    Args:
-        mechanism: what is released.
-        promised: what is promised of it, in rational numbers.
     """
 
     mechanism: Mechanism

@@ -24,10 +24,6 @@ class PoissonSample(Mechanism):
 
     With the rate q and the mechanism's ε the whole loses ln(1 + q·(e^ε − 1)): the law with a record is q times that
     with it in the sample and 1 − q times that without.
-
-    Args:
-        mechanism: what sees the sample; its neighbours add or remove a record.
-        rate: q, above 0 and at most 1.
     """
 
     mechanism: Mechanism
@@ -62,11 +58,6 @@ class FixedSample(Mechanism):
     """A mechanism of pure DP on a sample of a given size, drawn without replacement.
 
     As for `PoissonSample`, with the probability size/records that a record is in the sample.
-
-    Args:
-        mechanism: what sees the sample; its neighbours replace a record.
-        size: how many records are in the sample.
-        records: how many there are, a public number.
     """
 
     mechanism: Mechanism
@@ -105,10 +96,6 @@ class FixedSample(Mechanism):
 
 def spent_on_sample(epsilon: Fraction, share: Fraction) -> Fraction:
     """Return the ε that may be spent on a sample so that all of the data keep a given one: ln(1 + (e^ε − 1)/share).
-
-    Args:
-        epsilon: what is promised, above 0.
-        share: the probability with which a record is in the sample, in (0, 1].
 
     Returns:
         A rational number below the formula by less than a part of 2^−90.

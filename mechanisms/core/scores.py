@@ -50,12 +50,6 @@ class Utilities(Scores):
 
     Clamping moves no two utilities further apart and keeps their order, so that neighbours' utilities still differ by
     at most the sensitivity, and in one direction if they did before. What is refused is refused by type and length.
-
-    Args:
-        sensitivity: Δu, above 0.
-        lower: the lowest utility, at least −2^1022.
-        upper: the highest one, at most 2^1022.
-        monotone: whether a record moves all utilities in the same direction.
     """
 
     sensitivity: Fraction = Fraction(1)

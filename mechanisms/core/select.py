@@ -140,13 +140,6 @@ class Selection:
     of these, outcome by outcome. What is left of E selects nothing, nor do the last words, from m·(S + E) on: at most
     S + E of them. An outcome has at most 2^31 + 2^21 + 4 intervals, so that all these numbers fit 64 bits for any
     number of outcomes that memory holds.
-
-    Args:
-        utilities: shape (rows, outcomes), finite and exact; private.
-        best: the largest of each row.
-        rate: by how much the exponent grows with a utility.
-        width: b, so that W = ⌊L/2^b⌋ + 4.
-        below: L of each outcome, shape (rows, outcomes).
     """
 
     utilities: Rows

@@ -36,11 +36,6 @@ class Smooth(OfQuery):
     public ends alone.
 
     The scale is private. So each draw is by inversion, which is one program for all scales, and no table is made.
-
-    Args:
-        query: gives a value and bounds on its local sensitivity at each distance.
-        epsilon: ε, above 0.
-        smoothing: J, at least 2/ε.
     """
 
     query: LocalQuery
@@ -77,12 +72,6 @@ class Smooth(OfQuery):
 
 
 def smooth(query: LocalQuery, epsilon: Number, delta: Number) -> Smooth:
-    """Return a query with noise scaled to a smooth bound on its local sensitivity: (ε, δ)-DP.
-
-    Args:
-        query: gives a value and bounds on its local sensitivity at each distance.
-        epsilon: ε, above 0; a float stands for the rational that it is.
-        delta: δ, above 0 and at most 1/2.
-    """
+    """Return a query with noise scaled to a smooth bound on its local sensitivity: (ε, δ)-DP."""
     loss = positive("epsilon", epsilon)
     return Smooth(query, loss, math.ceil(2 * log_above(2 / failure_probability(delta)) / loss))

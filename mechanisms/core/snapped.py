@@ -33,11 +33,6 @@ class Snapped(Mechanism):
     Clamping to ±B moves no two answers further apart. The noise has the density that the textbook's mechanism asks for;
     rounding, half upward, and clamping again do not look at the data. So the claim is ε. No real number is drawn: the
     outcome is the k with P[k + 1 or more] < U < P[k or more], and these are exponentials of rationals.
-
-    Args:
-        sensitivity: Δ, how far neighbours' answers can be apart, above 0.
-        epsilon: ε, above 0.
-        bound: B, a double above 0, of at most 2^53·Λ; a NaN counts as 0.
     """
 
     sensitivity: Fraction

@@ -47,11 +47,7 @@ class Slot(NamedTuple):
 
 
 class Table:
-    """Draws arrays of noise of one law.
-
-    Args:
-        law: the law.
-    """
+    """Draws arrays of noise of one law."""
 
     def __init__(self, law: Law) -> None:
         cells = Cells(law)

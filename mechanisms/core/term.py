@@ -74,12 +74,7 @@ class Mechanism(ABC):
         """Look at the data, once."""
 
     def release(self, data: Any, bits: RandomBits) -> Any:
-        """Release one output.
-
-        Args:
-            data: what the term's queries look at.
-            bits: the source of randomness.
-        """
+        """Release one output."""
         return self.prepared(lasting(data)).one(bits)
 
     def many(self, data: Any, trials: int, bits: RandomBits) -> Any:
@@ -107,11 +102,7 @@ def lasting(data: Any) -> Any:
 
 @dataclass(frozen=True)
 class OneByOne:
-    """Draws many outputs one after another: the prepared form of what has no faster one.
-
-    Args:
-        draw: `draw(bits)` draws one output.
-    """
+    """Draws many outputs one after another: the prepared form of what has no faster one."""
 
     draw: Callable[[RandomBits], Any]
 

@@ -138,10 +138,6 @@ class KeysAbove(Mechanism):
     counts. Let neighbours differ in one person. If somebody else has their key, its count moves by 1, a shift of 1. If
     nobody has, then the key is named with probability P[1 + N ≥ T] on one side and never on the other; all other keys
     have the same law on both, so that this probability is δ, and ε is 0.
-
-    Args:
-        law: of the noise of each count.
-        threshold: T, the least noisy count that is shown.
     """
 
     law: Law
@@ -199,12 +195,7 @@ def _plain(key: Any) -> str:
 
 
 def least_threshold(law: Law, delta: Number) -> int:
-    """Return the least threshold at which the key of one person alone is named with probability δ at most.
-
-    Args:
-        law: of the noise of each count.
-        delta: δ, above 0 and below 1/2.
-    """
+    """Return the least threshold at which the key of one person alone is named with probability δ at most."""
     Noise(law)  # checks its spread
     most = positive("delta", delta)
     if most >= Fraction(1, 2):

@@ -30,17 +30,7 @@ def exact_exponential(
     monotone: bool = False,
     utility_range: tuple[Number, Number] = WIDEST_RANGE,
 ) -> Select:
-    """Select an outcome with probability exactly proportional to exp(ε·u/(2Δu)): ε-DP.
-
-    Args:
-        epsilon: ε, taken as the rational that it is.
-        sensitivity: Δu, the most that one record moves any utility, taken as the rational that it is.
-        monotone: whether a record moves all utilities in the same direction: then exp(ε·u/Δu) is ε-DP as well.
-        utility_range: the lowest and the highest utility, chosen without looking at the data, within ±2^1022.
-
-    Returns:
-        The term; it releases the index of the selected outcome.
-    """
+    """Select an outcome with probability exactly proportional to exp(ε·u/(2Δu)): ε-DP."""
     return Select(utilities(sensitivity, utility_range, monotone), positive("epsilon", epsilon))
 
 
@@ -61,16 +51,6 @@ def exact_exponential_base2(
     """Select an outcome with probability proportional to 2^(η·u/Δu): (2·ln 2·η)-DP, or half of it if monotone.
 
     When u/Δu is not an integer, the law is the average over its random roundings.
-
-    Args:
-        eta: the growth of a weight with the utility; `BaseTwoEta.from_epsilon` finds it.
-        utility_range: the lowest and the highest utility, chosen without looking at the data; weights get longer with
-            the range.
-        sensitivity: Δu, the most that one record moves any utility.
-        monotone: whether a record moves all utilities in the same direction.
-
-    Returns:
-        The term; it releases the index of the selected outcome.
     """
     return SelectBase2(utilities(sensitivity, utility_range, monotone), eta.decay)
 
@@ -84,19 +64,7 @@ def exact_exponential_fixed_work(
     steps: int = 1,
     precision: int = 64,
 ) -> SelectFixedWork:
-    """Select by bits and operations that are the same for all utilities: ε-DP, about in proportion to exp(ε·u/(2Δu)).
-
-    Args:
-        epsilon: ε, of which all but 2^−32 goes into the weights.
-        utility_range: the lowest and the highest utility, chosen without looking at the data.
-        sensitivity: Δu, the most that one record moves any utility.
-        monotone: whether a record moves all utilities in the same direction.
-        steps: how many levels the sensitivity spans; utilities are rounded to 1/steps of it.
-        precision: outcomes that would have less than about 2^−precision of the best one's weight have that.
-
-    Returns:
-        The term; it releases the index of the selected outcome.
-    """
+    """Select by the same bits and operations for all utilities, about in proportion to exp(ε·u/(2Δu)): ε-DP."""
     exact = positive("epsilon", epsilon)
     rate = exact * (1 - _RESERVED) / count("steps", steps)
     eta = BaseTwoEta.from_epsilon(rate, y=_DECAY_BITS, monotone=monotone)

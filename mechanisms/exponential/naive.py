@@ -19,19 +19,7 @@ Selections = NDArray[np.int64] | list[None]
 def naive_exponential(
     utilities: ArrayLike, trials: int, rng: np.random.Generator, *, epsilon: float, sensitivity: float = 1.0
 ) -> Selections:
-    """Select with weights exp(ε·u / (2Δu)) taken as they come.
-
-    Args:
-        utilities: one utility an outcome, shape (outcomes,); larger is better.
-        trials: how many selections.
-        rng: the source of randomness.
-        epsilon: the claimed ε.
-        sensitivity: Δu, the most that one record moves any utility.
-
-    Returns:
-        The index of the selected outcome, one a trial; a list of None when every weight vanishes or their sum
-        overflows, where the textbook's loop ends without having found an outcome.
-    """
+    """Select with weights exp(ε·u / (2Δu)) taken as they come."""
     exponents = epsilon * np.asarray(utilities, dtype=np.float64) / (2 * sensitivity)
     with np.errstate(over="ignore"):
         weights = np.exp(exponents)
@@ -63,9 +51,6 @@ def naive_exponential_low_precision(
     that weight no longer changes the sum: an outcome behind 256 heavier ones is out of reach in bfloat16.
 
     Other arguments as in `naive_exponential`; dtype is the format: `np.float32`, `np.float16`, `ml_dtypes.bfloat16`.
-
-    Returns:
-        The index of the selected outcome, one a trial; a list of None when the best utility is infinite or one is NaN.
     """
     weights = _stabilised_weights(utilities, epsilon, sensitivity)
     return _select(weights.astype(dtype), trials, rng)

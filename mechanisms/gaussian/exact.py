@@ -29,16 +29,7 @@ _PRECISION = 192
 
 
 def exact_discrete_gaussian(sigma: Number, *, sensitivity: Number = 1, grid: Grid) -> Noisy:
-    """Return the term of discrete Gaussian noise: P[n steps] is in proportion to e^(−n²/2s²), s = sigma/step.
-
-    Args:
-        sigma: σ of the noise in the answer's unit, above 0; a float stands for the rational that it is.
-        sensitivity: how far neighbouring answers can be apart, above 0.
-        grid: the public grid of outputs; answers are rounded to it first.
-
-    Returns:
-        A term whose claim is ρ-zCDP with ρ = d²/2s², d = ⌈sensitivity/step⌉; `Restated` makes one of another kind.
-    """
+    """Return the term of discrete Gaussian noise: P[n steps] is in proportion to e^(−n²/2s²), s = sigma/step."""
     return Noisy(Answer(positive("sensitivity", sensitivity), grid), DiscreteGaussian(_variance(sigma, grid)))
 
 
@@ -54,16 +45,6 @@ def exact_fixed_work_gaussian(
 
     The noise is m or more with probability ⌊2^62·P[X ≥ m]⌋/2^62 for m ≥ 1, X discrete Gaussian, −m or less likewise,
     and the sum is clamped to the range. The claim is that of this law, not of X.
-
-    Args:
-        epsilon: the ε at which δ is found, above 0.
-        sigma: σ of the noise, above 0; a float stands for the rational that it is.
-        sensitivity: how far neighbouring answers can be apart, above 0.
-        lower: the least output; answers beyond the range count as its nearest end.
-        upper: the greatest output, above `lower`.
-
-    Returns:
-        A term whose claim is (ε, δ)-DP with the least δ of its law, rounded up.
     """
     grid = Grid(0)
     first, last = grid.steps_of("lower", lower), grid.steps_of("upper", upper)

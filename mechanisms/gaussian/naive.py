@@ -32,9 +32,6 @@ def box_muller(
         count: how many normals; if it is odd, the last pair gives only its cosine.
         rng: the source of uniforms.
         dtype: the format of uniforms, functions and normals.
-
-    Returns:
-        `count` normals.
     """
     pairs = -(-count // 2)
     radius = np.sqrt(-2 * np.log(1 - rng.random(pairs, dtype=dtype)))
@@ -48,9 +45,6 @@ def polar(count: int, rng: np.random.Generator) -> NDArray[np.float64]:
     Args:
         count: how many normals; if it is odd, the last pair gives only its first.
         rng: the source of uniforms.
-
-    Returns:
-        `count` normals (Marsaglia and Bray 1964).
     """
     pairs = -(-count // 2)
     drawn = np.empty((0, 2))
@@ -87,9 +81,6 @@ def naive_gaussian(
         rng: the source of randomness.
         sigma: standard deviation of the noise, positive; textbooks take `claims.classical_sigma`.
         sampler: where the standard normals come from.
-
-    Returns:
-        One output a trial.
     """
     positive("sigma", sigma)
     # A Python float takes the sampler's format, a numpy float would widen it.

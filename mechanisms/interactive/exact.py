@@ -46,13 +46,6 @@ class Adversary:
 
 
 def exact_query_session(*, epsilon: Number) -> Session:
-    """Answer this adversary for as long as the price and what has been spent stay within the budget together.
-
-    Args:
-        epsilon: what a session loses, above 0; a float stands for the rational that it is.
-
-    Returns:
-        A term whose datum is the bit. It releases the answers in order, and is ε-DP.
-    """
+    """Answer this adversary for as long as the price and what has been spent stay within the budget together."""
     budget = positive("epsilon", epsilon)
     return Session(Adversary(budget / BUDGET), budget, "bit")

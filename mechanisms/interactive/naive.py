@@ -27,9 +27,6 @@ def naive_query_session(
         trials: how many sessions.
         rng: the source of randomness.
         epsilon: what a session claims to lose, above 0.
-
-    Returns:
-        The answers of each session, 0 or 1, in order.
     """
     return [_session(bool(secret), rng, epsilon / BUDGET) for _ in range(count("trials", trials, least=0))]
 

@@ -32,11 +32,6 @@ WHOLE_NUMBERS = Grid(0)
 def exact_discrete_laplace(*, epsilon: Number, sensitivity: Number = 1, grid: Grid) -> Noisy:
     """Return the rounded answer plus noise n of P[n] ∝ e^(−|n|/s), s = ⌈Δ/step⌉/ε, in steps: ε-DP.
 
-    Args:
-        epsilon: ε, above 0.
-        sensitivity: Δ, how far neighbours' answers can be apart, above 0.
-        grid: the public grid of outputs.
-
     Source: Canonne, Kamath and Steinke 2020, section 5.2, for the law; Inusah and Kozubowski 2006.
     """
     return noisy(Answer(positive("sensitivity", sensitivity), grid), DiscreteLaplace, epsilon)
@@ -44,11 +39,6 @@ def exact_discrete_laplace(*, epsilon: Number, sensitivity: Number = 1, grid: Gr
 
 def exact_rounded_laplace(*, epsilon: Number, sensitivity: Number = 1, grid: Grid) -> Noisy:
     """Return the rounded answer plus ideal Laplace noise of scale s = ⌈Δ/step⌉/ε steps, rounded to steps: ε-DP.
-
-    Args:
-        epsilon: ε, above 0.
-        sensitivity: Δ, how far neighbours' answers can be apart, above 0.
-        grid: the public grid of outputs.
 
     Source: Dwork, McSherry, Nissim and Smith 2006; Mironov 2012, section 3, for the ideal that naive noise misses.
     """
@@ -58,9 +48,6 @@ def exact_rounded_laplace(*, epsilon: Number, sensitivity: Number = 1, grid: Gri
 def exact_histogram(*, epsilon: Number) -> Noisy:
     """Return counts, each with discrete Laplace noise of scale 1/ε of its own: ε-DP if one count differs by 1.
 
-    Args:
-        epsilon: ε, above 0.
-
     Source: Dwork and Roth 2014, section 3.3, example 3.2.
     """
     return noisy(Counts(), DiscreteLaplace, epsilon)
@@ -68,9 +55,6 @@ def exact_histogram(*, epsilon: Number) -> Noisy:
 
 def exact_randomized_response(*, epsilon: Number) -> Response:
     """Return the truth of one bit with probability e^ε/(1 + e^ε), and its opposite otherwise: ε-DP.
-
-    Args:
-        epsilon: ε, above 0.
 
     Source: Warner 1965.
     """
@@ -102,11 +86,6 @@ def exact_laplace_on_grid(
 def exact_snapping(*, epsilon: Number, sensitivity: Number = 1, bound: Number) -> Snapped:
     """Return the clamped answer with ideal Laplace noise, rounded to a multiple of Λ and clamped again: ε-DP.
 
-    Args:
-        epsilon: ε, above 0.
-        sensitivity: Δ, how far neighbours' answers can be apart, above 0.
-        bound: B, a double; answers and outputs are clamped to ±B.
-
     Source: Mironov 2012, section 5.2.
     """
     return Snapped(positive("sensitivity", sensitivity), positive("epsilon", epsilon), rational("bound", bound))
@@ -116,13 +95,6 @@ def exact_two_sided_geometric(
     *, epsilon: Number, lower: Number, upper: Number, sensitivity: Number = 1, grid: Grid = WHOLE_NUMBERS
 ) -> Kernel:
     """Return an answer with two-sided geometric noise, clamped to a public range, by the same work each time.
-
-    Args:
-        epsilon: the ε that is not exceeded, above 0; from it on the claim falls short by about 2^−60.
-        lower: the least output, a point of the grid.
-        upper: the largest one, above `lower`.
-        sensitivity: Δ, how far neighbours' answers can be apart, above 0.
-        grid: the public grid.
 
     Source: Ghosh, Roughgarden and Sundararajan 2009, section 2. How words are shared out is our own; README.md.
     """
@@ -152,12 +124,6 @@ def exact_dyadic_geometric(*, ratio: Number, lower: Number, upper: Number, grid:
 
     Noise of m ≥ 1 or more has the probability A·q^m, with A = 1/(1 + q) rounded up to 2y + 2 bits, and so has that of
     −m or less. All of it is in multiples of 2^−W, W = y·(R + 2) + 2, R the length of the range in steps.
-
-    Args:
-        ratio: q, above 0 and below 1, its denominator 2^y.
-        lower: the least output, a point of the grid.
-        upper: the largest one, above `lower`; W is at most 62.
-        grid: the public grid.
 
     Source: Ghosh, Roughgarden and Sundararajan 2009, section 2.
     """

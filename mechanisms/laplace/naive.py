@@ -27,16 +27,6 @@ def naive_laplace_inverse_cdf(
     """Add Laplace noise drawn by the inverse CDF, −b·sign(V)·log(1 − 2|V|) for V uniform in [−½, ½).
 
     V = −½, one draw in 2^53, gives −∞, as it does in the textbooks' formula.
-
-    Args:
-        answer: the true answer f(D).
-        trials: how many outputs to draw.
-        rng: the source of randomness.
-        epsilon: privacy parameter, above 0.
-        sensitivity: how far neighbouring answers can be apart, above 0.
-
-    Returns:
-        Array of `trials` outputs.
     """
     scale = noise_scale(epsilon, sensitivity)
     centred = rng.random(count("trials", trials, least=0)) - 0.5

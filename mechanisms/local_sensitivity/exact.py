@@ -32,14 +32,7 @@ from mechanisms.core.tested import Tested, propose_test_release
 
 
 def exact_sum_over_count(*, epsilon: Number, lower: Number, upper: Number, grid: Grid) -> Mapped:
-    """Return the noisy sum over the noisy count, half of ε each: ε-DP if a record is added or removed.
-
-    Args:
-        epsilon: ε, above 0; a float stands for the rational that it is.
-        lower: the least value of a record and of the mean.
-        upper: the largest one, a whole number of steps above `lower`.
-        grid: the public grid that records are rounded to.
-    """
+    """Return the noisy sum over the noisy count, half of ε each: ε-DP if a record is added or removed."""
     half = positive("epsilon", epsilon) / 2
     total = Total(rational("lower", lower), rational("upper", upper), grid, above_lower=True)
     noisy_total, noisy_count = noisy(total, DiscreteLaplace, half), noisy(Count(), DiscreteLaplace, half)
@@ -49,29 +42,12 @@ def exact_sum_over_count(*, epsilon: Number, lower: Number, upper: Number, grid:
 def exact_ptr_mean(
     *, epsilon: Number, delta: Number, bound: Number, lower: Number, upper: Number, grid: Grid
 ) -> Tested:
-    """Return the mean with noise for a proposed bound, or None if a test refuses: (ε, δ)-DP by adding or removing.
-
-    Args:
-        epsilon: ε, above 0; a float stands for the rational that it is.
-        delta: δ, above 0 and below 1/2.
-        bound: the proposed bound on the local sensitivity, less than upper − lower; it is rounded down to the grid.
-        lower: the least value of a record, a point of the grid.
-        upper: the largest one, a point of the grid.
-        grid: the public grid that records and the mean are rounded to.
-    """
+    """Return the mean with noise for a proposed bound, or None if a test refuses: (ε, δ)-DP by adding or removing."""
     return propose_test_release(Mean(rational("lower", lower), rational("upper", upper), grid), bound, epsilon, delta)
 
 
 def exact_smooth_mean(*, epsilon: Number, delta: Number, lower: Number, upper: Number, grid: Grid) -> Smooth:
-    """Return the mean with noise of scale 2S/ε: (ε, δ)-DP if a record is added or removed.
-
-    Args:
-        epsilon: ε, above 0; a float stands for the rational that it is.
-        delta: δ, above 0 and at most 1/2.
-        lower: the least value of a record, a point of the grid.
-        upper: the largest one, a point of the grid.
-        grid: the public grid that records and the mean are rounded to.
-    """
+    """Return the mean with noise of scale 2S/ε: (ε, δ)-DP if a record is added or removed."""
     return smooth(Mean(rational("lower", lower), rational("upper", upper), grid), epsilon, delta)
 
 

@@ -17,15 +17,7 @@ from mechanisms.core.tested import Tested, propose_test_release
 
 
 def exact_median_smooth(*, epsilon: Number, delta: Number, lower: Number, upper: Number, grid: Grid) -> Smooth:
-    """Return the lower median with noise of scale 2S/ε: (ε, δ)-DP if a record is added, removed or replaced.
-
-    Args:
-        epsilon: ε, above 0; a float stands for the rational that it is.
-        delta: δ, above 0 and at most 1/2.
-        lower: the least value of a record, a point of the grid, and the median of nobody.
-        upper: the largest one, a point of the grid.
-        grid: the public grid that records are rounded to.
-    """
+    """Return the lower median with noise of scale 2S/ε: (ε, δ)-DP if a record is added, removed or replaced."""
     return smooth(Median(rational("lower", lower), rational("upper", upper), grid), epsilon, delta)
 
 

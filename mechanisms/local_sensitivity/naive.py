@@ -39,16 +39,6 @@ def naive_local_sensitivity_mean(
     """Release the mean of the records, clipped to [0, upper], with noise scaled to its local sensitivity.
 
     The scale upper/((n + 1)·epsilon) gives n away to whoever estimates it from a few answers.
-
-    Args:
-        records: the records, shape (n,).
-        trials: how many independent answers.
-        rng: the source of randomness.
-        upper: the largest value of a record.
-        epsilon: the claimed privacy loss.
-
-    Returns:
-        The answers, shape (trials,).
     """
     positive("upper", upper)
     positive("epsilon", epsilon)
@@ -86,9 +76,6 @@ def naive_ptr_mean(
 
     The test and the release spend epsilon once each. Arguments as in `naive_sum_over_count`; besides, `bound` is the
     proposed bound on the local sensitivity, which the noise is scaled to, and `delta` the claimed failure probability.
-
-    Returns:
-        One answer a trial, None where the test refuses.
     """
     for name, value in (("upper", upper), ("bound", bound), ("epsilon", epsilon)):
         positive(name, value)
@@ -107,17 +94,7 @@ _SMOOTHING_DISTANCES = 200
 
 
 def naive_smooth_sensitivity(size: int, *, upper: float, epsilon: float, delta: float) -> float:
-    """Return the β-smooth sensitivity of the mean of `size` records, with the maximum over 200 distances only.
-
-    Args:
-        size: the number n of records.
-        upper: the largest value of a record.
-        epsilon: the privacy loss; β = epsilon/(2·ln(2/delta)).
-        delta: the failure probability.
-
-    Returns:
-        The largest of exp(−βk)·|upper/(n − k + 1)| over k < 200.
-    """
+    """Return the β-smooth sensitivity of the mean of `size` records, with the maximum over 200 distances only."""
     beta = epsilon / (2 * math.log(2 / delta))
     return max(
         float(np.exp(-beta * distance)) * sensitivity_at_distance(size, upper, distance)
@@ -151,21 +128,7 @@ def naive_sample_aggregate(
     epsilon: float,
     statistic: Callable[[NDArray[np.float64]], float] = np.mean,
 ) -> NDArray[np.float64]:
-    """Sample and aggregate: the mean of a statistic over chunks that are cut by the records' *positions*.
-
-    Args:
-        records: the records in their order, shape (n,).
-        trials: how many independent answers.
-        rng: the source of randomness.
-        chunks: the number k of chunks asked for, to which the noise is scaled; ceil(n / ceil(n / k)) are cut.
-        lower: the least value of a chunk's answer; smaller ones are clipped.
-        upper: the largest value of a chunk's answer.
-        epsilon: the claimed privacy loss.
-        statistic: what is computed from each chunk.
-
-    Returns:
-        The answers, shape (trials,).
-    """
+    """Sample and aggregate: the mean of a statistic over chunks that are cut by the records' *positions*."""
     positive("chunks", chunks)
     positive("epsilon", epsilon)
     if not lower < upper:

@@ -17,27 +17,9 @@ from mechanisms.core.numbers import count, positive
 
 
 def naive_median(
-    records: NDArray[np.float64],
-    trials: int,
-    rng: np.random.Generator,
-    *,
-    lower: float,
-    upper: float,
-    epsilon: float,
+    records: NDArray[np.float64], trials: int, rng: np.random.Generator, *, lower: float, upper: float, epsilon: float
 ) -> NDArray[np.float64]:
-    """Release the lower median of the records with noise scaled to how far one record can move it from here.
-
-    Args:
-        records: the records, shape (n,); clipped to the bounds.
-        trials: how many independent answers.
-        rng: the source of randomness.
-        lower: the least value of a record, and the median of nobody.
-        upper: the largest one.
-        epsilon: the claimed privacy loss.
-
-    Returns:
-        The answers, shape (trials,).
-    """
+    """Release the lower median of the records with noise scaled to how far one record can move it from here."""
     positive("epsilon", epsilon)
     if not lower < upper:
         raise ValueError(f"lower must be less than upper, not {lower!r} against {upper!r}")

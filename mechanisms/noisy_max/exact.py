@@ -22,17 +22,7 @@ def exact_exponential_noisy_max(
     monotone: bool = False,
     utility_range: tuple[Number, Number] = WIDEST_RANGE,
 ) -> PermuteAndFlip:
-    """Go through the outcomes in random order until a coin comes up: e^(−γ), γ = ε·(max u − u)/(2Δu): ε-DP.
-
-    Args:
-        epsilon: ε, taken as the rational that it is.
-        sensitivity: Δu, the most that one record moves any utility.
-        monotone: whether a record moves all utilities in the same direction: then γ may be twice that.
-        utility_range: the lowest and the highest utility, chosen without looking at the data, within ±2^1022.
-
-    Returns:
-        The term; it releases the index of the selected outcome.
-    """
+    """Go through the outcomes in random order until a coin comes up: e^(−γ), γ = ε·(max u − u)/(2Δu): ε-DP."""
     return PermuteAndFlip(utilities(sensitivity, utility_range, monotone), positive("epsilon", epsilon))
 
 

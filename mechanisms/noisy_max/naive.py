@@ -29,20 +29,7 @@ def naive_laplace_noisy_max(
     sensitivity: float = 1.0,
     monotone: bool = False,
 ) -> NDArray[np.int64]:
-    """Report noisy max with two-sided Laplace noise.
-
-    Args:
-        utilities: one utility an outcome, shape (outcomes,); larger is better.
-        trials: how many selections.
-        rng: the source of randomness.
-        epsilon: the claimed ε.
-        sensitivity: Δu, the most that one record moves any utility.
-        monotone: whether one record moves all utilities in the same direction: noise of scale Δu/ε then,
-            else 2Δu/ε.
-
-    Returns:
-        The index of the selected outcome, one a trial.
-    """
+    """Report noisy max with two-sided Laplace noise."""
     scale = _noise_scale(epsilon, sensitivity, monotone)
     return _noisy_max(utilities, trials, lambda shape: rng.laplace(0.0, scale, shape))
 

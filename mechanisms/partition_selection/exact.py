@@ -13,15 +13,6 @@ from mechanisms.core.threshold import KeysAbove, least_threshold
 
 
 def exact_partition_selection(*, epsilon: Number, delta: Number) -> KeysAbove:
-    """Name the keys whose noisy counts reach the least threshold that keeps δ.
-
-    Args:
-        epsilon: privacy parameter, above 0; a float stands for the rational that it is.
-        delta: the probability with which the key of one person alone may be named, above 0 and below 1/2.
-
-    Returns:
-        A term whose data are the keys of people, one each. It releases the named keys, in order, with their noisy
-        counts, and is (ε, δ)-DP where neighbours differ by one person.
-    """
+    """Name the keys whose noisy counts reach the least threshold that keeps δ."""
     law = DiscreteLaplace(1 / positive("epsilon", epsilon))
     return KeysAbove(law, least_threshold(law, delta))

@@ -31,9 +31,6 @@ def naive_partition_selection(
         rng: the source of randomness.
         epsilon: privacy parameter, above 0.
         delta: the claimed δ, above 0 and below 1/2.
-
-    Returns:
-        One dictionary a trial, from keys to noisy counts.
     """
     return _released(Counter(map(str, keys)), trials, rng, epsilon, 1 + _depth(epsilon, delta))
 
@@ -52,10 +49,6 @@ def threshold_for_reals(epsilon: float, delta: float) -> int:
     """Cut the threshold for Laplace noise, 1 + ln(1/(2δ))/ε, to an integer, for integer noise.
 
     It lies below the real one, and a noisy count *at* the threshold has a probability above 0, and is shown.
-
-    Args:
-        epsilon: privacy parameter, above 0.
-        delta: the claimed δ, above 0 and below 1/2.
     """
     return int(1 + _depth(epsilon, delta))
 

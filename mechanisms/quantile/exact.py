@@ -17,14 +17,6 @@ from mechanisms.core.select import Select
 
 
 def exact_quantile(*, epsilon: Number, quantile: Number, lower: Number, upper: Number, grid: Grid) -> Mapped:
-    """Return a candidate, selected by its distance in rank from the quantile: ε-DP if a record is added or removed.
-
-    Args:
-        epsilon: ε, above 0; a float stands for the rational that it is.
-        quantile: α, in [0, 1], with a denominator of at most 2^20.
-        lower: the least candidate, a point of the grid; a NaN counts as it.
-        upper: the largest one; there are from 2 to 2^24 of them.
-        grid: the public grid of the candidates.
-    """
+    """Return a candidate, selected by its distance in rank from the quantile: ε-DP if a record is added or removed."""
     ranks = RankScores(rational("quantile", quantile), rational("lower", lower), rational("upper", upper), grid)
     return Mapped(Select(ranks, positive("epsilon", epsilon)), PointAt(ranks.origin, grid))

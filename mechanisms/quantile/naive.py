@@ -40,18 +40,6 @@ def naive_quantile(
     """Weigh intervals by logarithms, from which the largest is subtracted, and draw left + width·U.
 
     The doubles that left + width·U can be depend on left and on width, and so on the records at either end.
-
-    Args:
-        records: shape (n,).
-        trials: how many quantiles to draw.
-        rng: the source of randomness.
-        epsilon: privacy parameter, above 0.
-        quantile: α, in [0, 1].
-        lower: the least value of a record.
-        upper: the largest one.
-
-    Returns:
-        Array of `trials` numbers between `lower` and `upper`.
     """
     ends = _ends(records, epsilon, quantile, lower, upper)
     chosen = _chosen(_weights(ends, epsilon / 2, quantile), trials, rng)

@@ -31,20 +31,6 @@ def exact_above_threshold(
 
     Answers of neighbours are at most d = ⌈sensitivity/step⌉ steps apart. The noise has the scale d/ε₁ on the threshold,
     2cd/ε₂ on each of the answers, and cd/ε₃ on each value that is released.
-
-    Args:
-        threshold: a point of the grid.
-        positives: c, how many answers are reported above before the mechanism stops.
-        epsilon_threshold: ε₁, what the threshold's noise costs; a float stands for the rational that it is.
-        epsilon_answers: ε₂, what the noise of the answers above costs.
-        epsilon_values: ε₃, what the noise of the values costs; None if only above or below is told.
-        sensitivity: how far each answer can move between neighbours.
-        grid: the public grid of answers and of values.
-
-    Returns:
-        A term whose data are the answers, one a query. It is (ε₁ + ε₂)-DP, however many answers there are, and releases
-        True or False for each; with values (ε₁ + ε₂ + ε₃)-DP, and releases a point of the grid for each answer that
-        is above, and −∞ for every other.
     """
     answer, most = Answer(positive("sensitivity", sensitivity), grid), count("positives", positives)
     d = answer.stability

@@ -35,18 +35,6 @@ def naive_above_threshold(
     """Report which answers are above a noisy threshold, each with noise of its own, until `positives` of them were.
 
     Half of ε is for the threshold, half for the answers.
-
-    Args:
-        answers: the true answers, shape (queries,).
-        trials: how many times.
-        rng: the source of randomness.
-        threshold: what answers are compared with.
-        positives: c, how many answers are reported above before the mechanism stops.
-        epsilon: the claimed ε.
-        sensitivity: Δ, how far each answer can move between neighbours.
-
-    Returns:
-        Whether each answer was reported above, shape (trials, queries); False after the last that could be.
     """
     values = np.asarray(answers, dtype=np.float64)
     thresholds = threshold + rng.laplace(0.0, 2 * sensitivity / epsilon, (trials, 1))
@@ -122,9 +110,6 @@ def naive_numeric_sparse(
     """Release answers above a noisy threshold with fresh noise; two thirds of ε decide which, one third is for values.
 
     Arguments as in `naive_above_threshold`.
-
-    Returns:
-        The noisy value of each answer that is reported above, −∞ for every other, shape (trials, queries).
     """
     values = np.asarray(answers, dtype=np.float64)
     above = naive_above_threshold(

@@ -22,18 +22,7 @@ Answers = NDArray[np.int64]
 def naive_poisson_count(
     records: Answers, trials: int, rng: np.random.Generator, *, epsilon: float, rate: float
 ) -> NDArray[np.float64]:
-    """Count the yeses of a batch whose size is the rate times the number of records, and add Laplace noise.
-
-    Args:
-        records: 1 for yes and 0 for no, shape (n,).
-        trials: how many outputs to draw.
-        rng: the source of randomness.
-        epsilon: what the noisy count promises of a known sample, above 0.
-        rate: the share of records in a batch.
-
-    Returns:
-        Array of `trials` outputs.
-    """
+    """Count the yeses of a batch whose size is the rate times the number of records, and add Laplace noise."""
     size = round(rate * len(records))
     order = rng.random((count("trials", trials, least=0), len(records))).argsort(axis=1)
     counts = np.asarray(records)[order[:, :size]].sum(axis=1)
@@ -54,17 +43,7 @@ def naive_sampled_count(
 def naive_shuffled_response(
     records: Answers, trials: int, rng: np.random.Generator, *, epsilon: float
 ) -> NDArray[np.int64]:
-    """Randomize each answer, then shuffle all but the last: the loop starts one place too low.
-
-    Args:
-        records: 1 for yes and 0 for no, shape (n,).
-        trials: how many outputs to draw.
-        rng: the source of randomness.
-        epsilon: of each answer's randomized response, above 0.
-
-    Returns:
-        Array of shape (trials, n).
-    """
+    """Randomize each answer, then shuffle all but the last: the loop starts one place too low."""
     truth = np.tile(np.asarray(records), (count("trials", trials, least=0), 1))
     answers = np.where(rng.random(truth.shape) < 1 / (1 + math.exp(epsilon)), 1 - truth, truth)
     rows = np.arange(trials)

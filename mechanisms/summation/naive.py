@@ -72,9 +72,6 @@ def naive_bounded_sum(
         upper: the largest value of a record after clipping.
         relation: what neighbours are.
         summation: how the records are added up.
-
-    Returns:
-        One output a trial.
     """
     scale = sum_sensitivity(lower, upper, relation) / float(positive("epsilon", epsilon))
     return summation(np.clip(records, lower, upper)) + rng.laplace(0.0, scale, count("trials", trials, least=0))

@@ -21,13 +21,7 @@ from mechanisms.core.rounding import rounding
 
 @dataclass(frozen=True)
 class BaseTwoEta:
-    """η = −z·log2(x/2^y).
-
-    Args:
-        x: a positive integer below 2^y.
-        y: a positive integer; weights take y·z bits for every unit of the utilities' range.
-        z: a positive integer.
-    """
+    """η = −z·log2(x/2^y)."""
 
     x: int
     y: int
@@ -45,11 +39,6 @@ class BaseTwoEta:
 
         x is the ceiling of a real number, so the loss falls short of ε by less than 2·2^−y·e^(ε/2), or by less
         than 2^−y·e^ε if utilities are monotone.
-
-        Args:
-            epsilon: the wished ε in base e; a float stands for the rational number that it is.
-            y: the bits of x, and of a weight for every unit of the utilities' range.
-            monotone: whether one record moves all utilities in the same direction: half the loss.
         """
         rate = positive("epsilon", epsilon) / (1 if monotone else 2)
         x = _ceiling_of_scaled_exp(mpq(rate), count("y", y))

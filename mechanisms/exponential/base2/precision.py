@@ -22,11 +22,6 @@ def worst_case_precision(eta: BaseTwoEta, spread: int, outcomes: int) -> int:
     Every weight is a multiple of 2^−q, q = `finest_bit(eta, spread)`. A sum of n weights is n itself, when all
     of them are 1, or else it is below n: at most the bits of n − 1 before the point and q behind it. The bound
     is reached by n − 1 weights of 1 and one of 2^(−η·spread), so for n > 1 and spread > 0 no lower one is right.
-
-    Args:
-        eta: the mechanism's parameter.
-        spread: the largest shortfall of utility, in units of the sensitivity.
-        outcomes: how many outcomes there are.
     """
     _check(spread, outcomes)
     return max(1, finest_bit(eta, spread) + (outcomes - 1).bit_length())
@@ -38,11 +33,6 @@ def empirical_precision(eta: BaseTwoEta, spread: int, outcomes: int) -> int:
     The extreme sums are all but one outcome at weight 1, and these with one more at each weight of the range.
     They hold the highest and the lowest bit that any sum has, so the precision found is enough for all sums, and
     for two outcomes or more it is less than twice the least that is.
-
-    Args:
-        eta: the mechanism's parameter.
-        spread: the largest shortfall of utility, in units of the sensitivity.
-        outcomes: how many outcomes there are.
     """
     _check(spread, outcomes)
     precision = 1
