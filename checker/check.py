@@ -36,13 +36,7 @@ TABLES = Path("tables")
 
 @dataclass(frozen=True)
 class Conclusion:
-    """What a certificate shows.
-
-    Args:
-        statement: in words.
-        cells: how many cells of tables were checked.
-        readings: the files that were read, whose hashes are right.
-    """
+    """What a certificate shows."""
 
     statement: str
     cells: int
@@ -50,16 +44,7 @@ class Conclusion:
 
 
 def check(certificate: Any, tables: Path = TABLES, code: Path = ROOT) -> Conclusion:
-    """Check a certificate.
-
-    Args:
-        certificate: its JSON.
-        tables: the folder of tables that it names by their SHA-256.
-        code: the folder of the code that runs the term.
-
-    Raises:
-        Refused: it does not show what it states.
-    """
+    """Check a certificate."""
     fields = Fields(certificate, "a certificate")
     fields.one_of("schema", SCHEMA)
     fields.take("name", str)

@@ -102,11 +102,7 @@ Losses = tuple[Loss, ...]
 
 
 def claim(value: Any) -> Claim:
-    """Read a claim.
-
-    Raises:
-        Refused: it is not one.
-    """
+    """Read a claim."""
     fields = Fields(value, "a claim")
     kind = fields.one_of("is", "ApproximateDP", "ZeroConcentratedDP", "RenyiDP", "GaussianDP", "ProfileDP")
     found: Claim

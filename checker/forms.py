@@ -21,11 +21,7 @@ class Refused(Exception):
 
 
 def read(path: Path) -> Any:
-    """Read a file of JSON in which no key is there twice.
-
-    Raises:
-        Refused: it is not such a file.
-    """
+    """Read a file of JSON in which no key is there twice."""
     try:
         return parsed(path.read_text("utf-8"), path.name)
     except (OSError, ValueError) as error:
@@ -33,11 +29,7 @@ def read(path: Path) -> Any:
 
 
 def parsed(text: str, name: str) -> Any:
-    """Read a text of JSON in which no key is there twice.
-
-    Raises:
-        Refused: it is not that.
-    """
+    """Read a text of JSON in which no key is there twice."""
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_not_json)
     except (ValueError, RecursionError) as error:
@@ -56,15 +48,7 @@ def _not_json(name: str) -> Any:
 
 
 class Fields:
-    """The fields of an object of JSON, each of which is taken once.
-
-    Args:
-        value: the object.
-        what: what it is, for messages.
-
-    Raises:
-        Refused: it is not an object.
-    """
+    """The fields of an object of JSON, each of which is taken once."""
 
     def __init__(self, value: Any, what: str) -> None:
         if type(value) is not dict:
@@ -125,21 +109,13 @@ class Fields:
         return items
 
     def done(self) -> None:
-        """Check that no field is left.
-
-        Raises:
-            Refused: one is.
-        """
+        """Check that no field is left."""
         if self._left:
             raise Refused(f"{self.what} has fields that it should not have: {', '.join(sorted(self._left))}")
 
 
 def rational(value: Any, what: str) -> Fraction:
-    """Read {"rational": "p/q"}.
-
-    Raises:
-        Refused: it is not that.
-    """
+    """Read {"rational": "p/q"}."""
     fields = Fields(value, what)
     text: str = fields.take("rational", str)
     fields.done()

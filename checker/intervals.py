@@ -58,11 +58,7 @@ class Interval:
         return Interval(min(ends) >> BITS, -(-max(ends) >> BITS))
 
     def __truediv__(self, other: Interval) -> Interval:
-        """Divide by what is above 0.
-
-        Raises:
-            ZeroDivisionError: it may be 0 or less.
-        """
+        """Divide by what is above 0."""
         if other.low <= 0:
             raise ZeroDivisionError("an interval to divide by must lie above 0")
         lower, upper = self.low << BITS, self.high << BITS
@@ -82,11 +78,7 @@ def of(number: Fraction | int) -> Interval:
 
 
 def exp(x: Interval) -> Interval:
-    """Enclose e^x: for w ≤ ½, e^(x + w) is at most (1 + 2w)·e^x.
-
-    Raises:
-        Refused: x is larger than any privacy loss that means something.
-    """
+    """Enclose e^x: for w ≤ ½, e^(x + w) is at most (1 + 2w)·e^x."""
     if x.high > _LARGEST * ONE:
         raise Refused(f"e^x is asked for with x above {_LARGEST}")
     low, high = _exp(x.low)
@@ -140,11 +132,7 @@ def _series(x: int) -> tuple[int, int]:
 
 
 def ln(x: Interval) -> Interval:
-    """Enclose ln x for x > 0.
-
-    Raises:
-        ZeroDivisionError: x may be 0 or less.
-    """
+    """Enclose ln x for x > 0."""
     if x.low <= 0:
         raise ZeroDivisionError("the logarithm needs a number above 0")
     return Interval(_ln(x.low)[0], _ln(x.high)[1])

@@ -55,9 +55,16 @@ class Law(ABC):
 class LaplaceLaw(Law):
     """A law whose masses fall by one factor with every step, so that a shift of d steps costs d times its logarithm."""
 
-    @abstractmethod
+    scale: Fraction
+
+    @property
+    def spread(self) -> Fraction:
+        """See `Law`."""
+        return self.scale
+
     def loss(self, steps: int) -> Fraction:
-        """Bound the privacy loss of a shift, ln P[N = k]/P[N = k + d]."""
+        """Bound the privacy loss of a shift, ln P[N = k]/P[N = k + d]: d/s."""
+        return steps / self.scale
 
 
 class GaussianLaw(Law):
@@ -88,11 +95,6 @@ class DiscreteLaplace(LaplaceLaw):
 
     scale: Fraction
 
-    @property
-    def spread(self) -> Fraction:
-        """See `Law`."""
-        return self.scale
-
     def tail(self, k: int) -> Interval:
         """P[N ≥ k] = q^k/(1 + q)."""
         return exp(of(-k / self.scale)) / (of(1) + self._power(1))
@@ -112,10 +114,6 @@ class DiscreteLaplace(LaplaceLaw):
     @cached_property
     def _middle(self) -> Interval:
         return (of(1) - self._power(1)) / (of(1) + self._power(1))
-
-    def loss(self, steps: int) -> Fraction:
-        """d/s."""
-        return steps / self.scale
 
 
 @dataclass(frozen=True)
@@ -151,18 +149,9 @@ class RoundedLaplace(LaplaceLaw):
 
     scale: Fraction
 
-    @property
-    def spread(self) -> Fraction:
-        """See `Law`."""
-        return self.scale
-
     def tail(self, k: int) -> Interval:
         """P[L ≥ k − ½]."""
         return exp(of((HALF - k) / self.scale)) * of(HALF)
-
-    def loss(self, steps: int) -> Fraction:
-        """d/s, as for L."""
-        return steps / self.scale
 
 
 @dataclass(frozen=True)
@@ -285,11 +274,7 @@ LAWS = {kind.__name__: kind for kind in (DiscreteLaplace, Geometric, RoundedLapl
 
 
 def law(value: Any) -> LaplaceLaw | GaussianLaw:
-    """Read a law.
-
-    Raises:
-        Refused: it is not one of `LAWS`, or its parameter is out of its range.
-    """
+    """Read a law."""
     fields = Fields(value, "a law")
     kind = LAWS[fields.one_of("is", *LAWS)]
     (name,) = kind.__dataclass_fields__

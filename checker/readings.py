@@ -32,14 +32,7 @@ WRITE = "checker/readings.py --write"
 
 @cache
 def require_read(root: Path = ROOT, known: Path = READ) -> dict[str, str]:
-    """Check that every file of the mechanisms in a folder is as somebody has read it.
-
-    Returns:
-        The hash of each.
-
-    Raises:
-        Refused: one has changed, came, or went.
-    """
+    """Check that every file of the mechanisms in a folder is as somebody has read it."""
     hashes = Fields(read(known), known.name)
     found = hashes_of(root)
     for path, digest in found.items():

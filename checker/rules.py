@@ -44,13 +44,7 @@ Conclusion = TypeVar("Conclusion")
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Which inputs are neighbours.
-
-    Args:
-        relation: the certificate's word for it.
-        words: the same for people.
-        distance: how far neighbouring answers or utilities are apart at most.
-    """
+    """Which inputs are neighbours."""
 
     relation: str
     words: str
@@ -59,12 +53,7 @@ class Neighbours:
 
 @dataclass(frozen=True)
 class Query:
-    """What is known of a query that gives integers.
-
-    Args:
-        neighbours: which inputs are.
-        moves: by how many steps the coordinates that differ between neighbours differ at most.
-    """
+    """What is known of a query that gives integers."""
 
     neighbours: Neighbours
     moves: tuple[int, ...]
@@ -72,15 +61,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Scores:
-    """What is known of a query that gives each outcome a utility.
-
-    Args:
-        neighbours: which inputs are.
-        sensitivity: how far neighbours' utilities are apart at most.
-        lower: the least utility.
-        upper: the greatest.
-        monotone: whether all of them move in the same direction.
-    """
+    """What is known of a query that gives each outcome a utility."""
 
     neighbours: Neighbours
     sensitivity: Fraction
@@ -91,13 +72,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Release:
-    """What is known of a mechanism.
-
-    Args:
-        neighbours: which inputs are; None where it makes no difference.
-        losses: what is lost for them.
-        tabled: the laws that it draws from by a table.
-    """
+    """What is known of a mechanism."""
 
     neighbours: Neighbours | None
     losses: Losses
@@ -105,29 +80,17 @@ class Release:
 
 
 def query(value: Any) -> Query:
-    """Apply the rule of a query.
-
-    Raises:
-        Refused: there is none, or it does not apply.
-    """
+    """Apply the rule of a query."""
     return _applied(value, QUERIES, "a query")
 
 
 def release(value: Any) -> Release:
-    """Apply the rule of a mechanism.
-
-    Raises:
-        Refused: there is none, or it does not apply.
-    """
+    """Apply the rule of a mechanism."""
     return _applied(value, MECHANISMS, "a mechanism")
 
 
 def scores(value: Any) -> Scores:
-    """Apply the rule of a query that gives utilities.
-
-    Raises:
-        Refused: there is none, or it does not apply.
-    """
+    """Apply the rule of a query that gives utilities."""
     return _applied(value, SCORES, "utilities")
 
 
@@ -143,11 +106,7 @@ def _applied(value: Any, rules: dict[str, Callable[[Fields], Conclusion]], what:
 
 
 def derived(name: str, derive: Callable[[], Conclusion]) -> Conclusion:
-    """Return what a rule derives.
-
-    Raises:
-        Refused: it derives nothing, for whatever reason.
-    """
+    """Return what a rule derives."""
     try:
         return derive()
     except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
@@ -737,50 +696,42 @@ ROLES = {
 
 BIT = Neighbours("bit", "bits")
 
-SCORES: dict[str, Callable[[Fields], Scores]] = {
-    "Utilities": utilities,
-    "RankScores": rank_scores,
-    "Distances": distances,
-}
+
+def _by_constructor(*rules: Callable[[Fields], Conclusion]) -> dict[str, Callable[[Fields], Conclusion]]:
+    """Name each rule as its constructor is called."""
+    return {"".join(word.title() for word in rule.__name__.split("_")): rule for rule in rules}
+
+
+SCORES = _by_constructor(utilities, rank_scores, distances)
 
 LOCAL = {"Mean", "Median"}
 """Queries that bound their local sensitivity at each distance."""
 
-QUERIES: dict[str, Callable[[Fields], Query]] = {
-    "Answer": answer,
-    "Counts": counts,
-    "Total": total,
-    "Count": count,
-    "CountFrom": count_from,
-    "Column": column,
-    "Histogram": histogram,
-    "ChunkTotal": chunk_total,
-    "Numbered": numbered,
-    "Mean": mean,
-    "Median": median,
-}
+QUERIES = _by_constructor(
+    answer, counts, total, count, count_from, column, histogram, chunk_total, numbered, mean, median
+)
 
-MECHANISMS: dict[str, Callable[[Fields], Release]] = {
-    "Noisy": noisy,
-    "Both": both,
-    "Mapped": mapped,
-    "Size": size,
-    "Restated": restated,
-    "Session": session,
-    "AboveThreshold": above_threshold,
-    "KeysAbove": keys_above,
-    "Select": select,
-    "PermuteAndFlip": permute_and_flip,
-    "NoisyMax": noisy_max,
-    "SelectBase2": select_base2,
-    "SelectFixedWork": select_fixed_work,
-    "Kernel": kernel,
-    "Snapped": snapped,
-    "Response": response,
-    "RationalResponse": rational_response,
-    "ShuffledResponse": shuffled_response,
-    "PoissonSample": poisson_sample,
-    "FixedSample": fixed_sample,
-    "Smooth": smooth,
-    "Tested": tested,
-}
+MECHANISMS = _by_constructor(
+    noisy,
+    both,
+    mapped,
+    size,
+    restated,
+    session,
+    above_threshold,
+    keys_above,
+    select,
+    permute_and_flip,
+    noisy_max,
+    select_base2,
+    select_fixed_work,
+    kernel,
+    snapped,
+    response,
+    rational_response,
+    shuffled_response,
+    poisson_sample,
+    fixed_sample,
+    smooth,
+    tested,
+)

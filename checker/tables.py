@@ -35,14 +35,7 @@ Given = dict[int, tuple[int, int, int]]
 
 
 def check_table(evidence: Any) -> tuple[Law, int]:
-    """Check a table entry by entry.
-
-    Returns:
-        The law, and how many cells have words.
-
-    Raises:
-        Refused: some step would be drawn too often, or the table is not one.
-    """
+    """Check a table entry by entry."""
     fields = Fields(evidence, "a table")
     noise = law(fields.take("law"))
     width_bits, slot_bits = fields.at_least("width_bits", 0), fields.at_least("slot_bits", 0)
