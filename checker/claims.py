@@ -141,7 +141,8 @@ def keep(losses: Losses, promised: Claim) -> bool:
     if isinstance(promised, ProfileDP):
         return all(keep(losses, point) for point in promised.points)
     if isinstance(promised, GaussianDP):
-        return _keep_gaussian(losses, promised.mu_squared)
+        parts = [_mu_squared(loss) for loss in losses]
+        return None not in parts and sum(filter(None, parts)) <= promised.mu_squared
     if isinstance(promised, ZeroConcentratedDP):
         rhos = [_rho(loss) for loss in losses]
         return None not in rhos and sum(filter(None, rhos)) <= promised.rho
@@ -225,13 +226,6 @@ def _order(rho: Fraction, epsilon: Fraction) -> Fraction:
         falls = (of((2 * middle - 1) * rho - epsilon) + ln(of(1 - 1 / middle))).high < 0
         low, high = (middle, high) if falls else (low, middle)
     return high
-
-
-def _keep_gaussian(losses: Losses, mu_squared: Fraction) -> bool:
-    if len(losses) == 1 and isinstance(losses[0], Shift):
-        return losses[0].law.keeps_mu(losses[0].steps, mu_squared)
-    parts = [_mu_squared(loss) for loss in losses]
-    return None not in parts and sum(filter(None, parts)) <= mu_squared
 
 
 def _mu_squared(loss: Loss) -> Fraction | None:

@@ -5,8 +5,8 @@ log-concave in k, and rounding a real number of log-concave density to integers 
 largest shift is the worst, and an event [t, ∞) tells most (Canonne, Kamath and Steinke 2020, theorem 7).
 
 Sources: Ghosh, Roughgarden and Sundararajan 2009 (geometric noise); Canonne, Kamath and Steinke 2020, 'The Discrete
-Gaussian for Differential Privacy', theorem 7 and proposition 5; Balle and Wang 2018, theorem 8; Dong, Roth and Su
-2022, 'Gaussian Differential Privacy', theorem 2.7. DLMF 18.14.9 has Cramér's inequality, 2.10.1 Euler–Maclaurin.
+Gaussian for Differential Privacy', theorem 7 and proposition 5; Balle and Wang 2018, theorem 8. DLMF
+18.14.9 has Cramér's inequality, 2.10.1 Euler–Maclaurin.
 """
 
 from __future__ import annotations
@@ -20,17 +20,12 @@ from math import factorial, isqrt
 from typing import Any
 
 from checker.forms import Fields, Refused
-from checker.intervals import BITS, HALF, ONE, Interval, exp, ln, normal_density, normal_tail, of, pi, sqrt
+from checker.intervals import BITS, HALF, Interval, exp, ln, normal_tail, of, pi, sqrt
 
 SUMMED_UP_TO = 64
 """The variance up to which tail sums of the discrete Gaussian are added up."""
 
 _LAST_DERIVATIVE = 240
-_MOST_THRESHOLDS = 25000
-_MOST_MU = 20
-_FAR_FROM = 12  # standard deviations, where 64 levels and 160 bits leave parts of 2^−150
-_FAR_BITS = 160
-_LEVELS = 64
 
 
 class Law(ABC):
@@ -83,10 +78,6 @@ class GaussianLaw(Law):
     @abstractmethod
     def keeps_delta(self, steps: int, epsilon: Fraction, delta: Fraction) -> bool:
         """Whether a shift of at most so many steps is seen to keep (ε, δ)-DP."""
-
-    @abstractmethod
-    def keeps_mu(self, steps: int, mu_squared: Fraction) -> bool:
-        """Whether a shift of at most so many steps is seen to be no easier to tell than N(0, 1) from N(μ, 1)."""
 
 
 @dataclass(frozen=True)
@@ -182,10 +173,6 @@ class RoundedGaussian(GaussianLaw):
         """δ(ε) = P[X > x] − e^ε·P[X > x + d], x = εσ²/d − d/2."""
         return normal_keeps_delta(Fraction(steps**2) / self.variance, epsilon, delta)
 
-    def keeps_mu(self, steps: int, mu_squared: Fraction) -> bool:
-        """The least μ is d/σ."""
-        return steps**2 <= mu_squared * self.variance
-
 
 @dataclass(frozen=True)
 class DiscreteGaussian(GaussianLaw):
@@ -209,65 +196,6 @@ class DiscreteGaussian(GaussianLaw):
             return True
         t = (epsilon * self.variance / steps + Fraction(steps, 2)).__floor__() + 1
         return (self.tail(t - steps) - exp(of(epsilon)) * self.tail(t)).upper <= delta
-
-    def keeps_mu(self, steps: int, mu_squared: Fraction) -> bool:
-        """By thresholds: t keeps μ-GDP if Q⁻¹(T(t)) − Q⁻¹(T(t − d)) ≤ μ, with T the tails of N and Q those of N(0, 1).
-
-        A number z shows that for which Q(z) ≤ T(t) and Q(z − μ) ≥ T(t − d). All thresholds of at least t keep it if
-        T(s) ≤ Q(μ/2 + (s·d − d²/2)/σ²μ) for every s ≥ t, where the trade-off curve is no steeper than that of μ-GDP.
-        That holds by itself from (½ + σμ/2 − κd/2)/(1 − κ) on, κ = d/σμ (mechanisms/core/gaussian_claims has the
-        proof), and is tried one by one before. Thresholds below (d + 1)/2 mirror those above.
-        """
-        if not steps:
-            return True
-        mu, sigma = (sqrt(of(square)) for square in (mu_squared, self.variance))
-        if mu.low <= 0 or sigma.low <= 0 or mu.high > _MOST_MU * ONE:
-            return False
-        kappa = of(steps) / (sigma * mu)
-        if kappa.high >= ONE:
-            return False
-        far = (of(HALF) + sigma * mu * of(HALF) - kappa * of(Fraction(steps, 2))) / (of(1) - kappa)
-        proved = max(sigma.upper + 1, far.upper).__ceil__()
-        if proved > _MOST_THRESHOLDS:
-            raise Refused(f"μ-GDP of discrete noise needs {proved} thresholds, more than {_MOST_THRESHOLDS}")
-        first = flat = (steps + 2) // 2
-        for t in range(proved - 1, first - 1, -1):
-            if not self._is_flat(t, steps, mu):
-                flat = t + 1
-                break
-        return all(self._threshold_keeps(t, steps, mu) for t in range(first, flat))
-
-    def _is_flat(self, t: int, steps: int, mu: Interval) -> bool:
-        """Whether T(t) ≤ Q(x) for the x at which the curve of μ-GDP has the slope that begins at t."""
-        x = mu * of(HALF) + of((t * steps - Fraction(steps**2, 2)) / self.variance) / mu
-        if x.low < _FAR_FROM * ONE:
-            return self.tail(t).high <= normal_tail(x).low
-        return self._ratio(t, x).low >= ONE
-
-    def _threshold_keeps(self, t: int, steps: int, mu: Interval) -> bool:
-        guess = min((t - HALF) * (1 + 1 / (24 * self.variance)), Fraction(t)) / _root(self.variance).lower
-        below = Interval(mu.low, mu.low)
-        if guess - mu.upper < _FAR_FROM + 1:
-            here, there = self.tail(t), self.tail(t - steps)
-            aim = Interval(here.low, here.low)
-            z = _root_above(guess, lambda z: ln(normal_tail(z) / aim) * normal_tail(z) / normal_density(z))
-            return normal_tail(z).high <= here.low and normal_tail(z - below).low >= there.high
-        z = _root_above(guess, lambda z: ln(self._ratio(t, z)) / _hazard(z))
-        return self._ratio(t, z).high <= ONE and self._ratio(t - steps, z - below).low >= ONE
-
-    def _ratio(self, t: int, z: Interval) -> Interval:
-        """Enclose Q(z)/T(t) far out, where both are too small for units.
-
-        S(t) = g(t)·(1 + r(t)·(1 + r(t + 1)·(…))) with r(k) = e^(−(2k + 1)/2σ²), which fall.
-        """
-        ratio, fall = exp(of(-Fraction(2 * t + 1) / (2 * self.variance))), exp(of(-1 / self.variance))
-        term = total = of(1)
-        while term.high > ONE >> _FAR_BITS:
-            term, ratio = term * ratio, ratio * fall
-            total += term
-        total = Interval(total.low, total.high + (term / (of(1) - ratio)).high)
-        exponent = _half_rate(self.variance).times(t * t) - z * z * of(HALF)
-        return exp(exponent) * _whole(self.variance) / (sqrt(pi().times(2)) * _hazard(z) * total)
 
 
 LAWS = {kind.__name__: kind for kind in (DiscreteLaplace, Geometric, RoundedLaplace, DiscreteGaussian, RoundedGaussian)}
@@ -406,23 +334,3 @@ def _bernoulli() -> list[Fraction]:
             binomial = binomial * (n + 1 - k) // (k + 1)
         numbers.append(-total / (n + 1))
     return numbers
-
-
-def _hazard(z: Interval) -> Interval:
-    """Enclose φ(z)/Q(z) = z + 1/(z + 2/(z + 3/(z + …))), where z + k/(…) lies between z and z + k/z (DLMF 7.9.2)."""
-    fraction = Interval(z.low, (z + of(_LEVELS + 1) / z).high)
-    for level in range(_LEVELS, 0, -1):
-        fraction = z + of(level) / fraction
-    return fraction
-
-
-def _root_above(guess: Fraction, step: Callable[[Interval], Interval]) -> Interval:
-    """Return a number a little above a root, by Newton's method; what it is used for is checked."""
-    z = of(guess)
-    for _ in range(12):
-        z = Interval(max(z.low, 0), max(z.low, 0))
-        change = step(z)
-        z += change
-        if abs(change.low) < ONE >> 56:
-            break
-    return Interval(z.low + (ONE >> 100), z.low + (ONE >> 100))

@@ -69,7 +69,6 @@ TOO_RARE: Mapping[str, str] = {
 """The naive targets whose claim is false through what neither samples show nor the laws that the lab finds, and why."""
 
 OTHER_CLAIMS: tuple[str, ...] = (
-    "exact_discrete_gaussian_gdp",
     "exact_discrete_gaussian_profile",
     "exact_discrete_gaussian_rdp",
     "exact_discrete_gaussian_zcdp",

@@ -26,7 +26,6 @@ from mechanisms.core.restated import Restated
 from mechanisms.gaussian import exact
 from mechanisms.gaussian.claims import (
     discrete_gaussian_delta,
-    discrete_gaussian_mu,
     gaussian_delta,
     gaussian_mu,
     gaussian_rho,
@@ -124,12 +123,6 @@ def exact_discrete_gaussian_zcdp(epsilon: float = 1.0) -> Target:
 def exact_discrete_gaussian_rdp(epsilon: float = 1.0) -> Target:
     """Gaussian mechanism, discrete noise on whole numbers, exact; claims RDP at five orders."""
     return of_term(Target.noise, _discrete(epsilon), claim=_renyi(epsilon))
-
-
-@named
-def exact_discrete_gaussian_gdp(epsilon: float = 1.0) -> Target:
-    """Gaussian mechanism, discrete noise on whole numbers, exact; claims the least μ-GDP of discrete noise."""
-    return _gaussian(_discrete(epsilon), discrete_gaussian_mu(sigma=sigma_of(epsilon)))
 
 
 @named

@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 
-from mechanisms.core.half_lines import normal_delta
+from mechanisms.core.gaussian_claims import normal_delta
 from mechanisms.core.numbers import Number, convert, rational
 from mechanisms.core.rounding import log_above
 

@@ -23,8 +23,9 @@ import gmpy2
 from gmpy2 import mpfr, mpq
 
 from mechanisms.core.claims import ApproximateDP, Claim, ZeroConcentratedDP
+from mechanisms.core.gaussian_claims import delta_beyond, normal_delta
 from mechanisms.core.gaussian_tails import Enclosure, complement, discrete_sum, exponential, lattice_sum, normal_tail
-from mechanisms.core.numbers import convert, positive
+from mechanisms.core.numbers import convert, count, positive
 from mechanisms.core.rounding import fraction, rounding
 
 HEIGHT_BITS = 128
@@ -77,16 +78,53 @@ class Law(ABC):
 
 
 @dataclass(frozen=True)
-class DiscreteLaplace(Law):
-    """P[N = k] = q^|k|·(1 − q)/(1 + q) with q = e^(−1/scale).
-
-    Log-concave: |k| is convex. Loss: a shift by d changes |k| by at most d, and so each probability by e^(±d/scale).
-    """
+class LaplaceLaw(Law):
+    """A law of a scale in steps, of which a shift costs steps/scale of pure DP."""
 
     scale: Fraction
 
     def __post_init__(self) -> None:
         convert(self, positive, "scale")
+
+    @property
+    def spread(self) -> Fraction:
+        """The scale."""
+        return self.scale
+
+    def loss(self, steps: int) -> ApproximateDP:
+        """Pure DP with ε = steps/scale."""
+        return ApproximateDP(steps / self.scale)
+
+
+@dataclass(frozen=True)
+class GaussianLaw(Law):
+    """A law of variance σ², in steps², of which a shift costs steps²/2σ² of zCDP, and δ(ε) by its own tails."""
+
+    variance: Fraction
+
+    def __post_init__(self) -> None:
+        convert(self, positive, "variance")
+
+    @property
+    def spread(self) -> Fraction:
+        """About σ."""
+        return _root(self.variance)
+
+    def loss(self, steps: int) -> ZeroConcentratedDP:
+        """Return steps²/2σ² as ρ of zCDP."""
+        return ZeroConcentratedDP(steps**2 / (2 * self.variance))
+
+    @abstractmethod
+    def delta(self, steps: int, epsilon: Fraction) -> Fraction:
+        """Bound δ(ε) for a shift of at most so many steps from above; see `mechanisms.core.gaussian_claims`."""
+
+
+@dataclass(frozen=True)
+class DiscreteLaplace(LaplaceLaw):
+    """P[N = k] = q^|k|·(1 − q)/(1 + q) with q = e^(−1/scale).
+
+    Log-concave: |k| is convex. Loss: a shift by d changes |k| by at most d, and so each probability by e^(±d/scale).
+    """
 
     def upper_tail(self, outcome: int, precision: int) -> Enclosure:
         """Enclose q^outcome/(1 + q)."""
@@ -105,15 +143,6 @@ class DiscreteLaplace(Law):
         """Return about q^outcome/(1 + q)."""
         rate = 1 / max(float(self.scale), _LEAST_SCALE)
         return math.exp(-outcome * rate) / (1 + math.exp(-rate))
-
-    @property
-    def spread(self) -> Fraction:
-        """The scale."""
-        return self.scale
-
-    def loss(self, steps: int) -> ApproximateDP:
-        """Pure DP with ε = steps/scale."""
-        return ApproximateDP(steps / self.scale)
 
 
 @dataclass(frozen=True)
@@ -166,18 +195,13 @@ class Geometric(Law):
 
 
 @dataclass(frozen=True)
-class RoundedLaplace(Law):
+class RoundedLaplace(LaplaceLaw):
     """round(X), X Laplace noise of a scale: P[N ≥ k] = e^(−(k − ½)/scale)/2 for k ≥ 1.
 
     Log-concave: X has a log-concave density (Prékopa). Loss: x + N = round(x + X) for whole x, which postprocesses the
     textbook's mechanism, so each probability changes by e^(±d/scale) at most. X is halfway between integers with
     probability 0.
     """
-
-    scale: Fraction
-
-    def __post_init__(self) -> None:
-        convert(self, positive, "scale")
 
     def upper_tail(self, outcome: int, precision: int) -> Enclosure:
         """Enclose e^(−(outcome − ½)/scale)/2."""
@@ -201,27 +225,13 @@ class RoundedLaplace(Law):
         """Return about e^(−(outcome − ½)/scale)/2."""
         return math.exp((0.5 - outcome) / max(float(self.scale), _LEAST_SCALE)) / 2
 
-    @property
-    def spread(self) -> Fraction:
-        """The scale."""
-        return self.scale
-
-    def loss(self, steps: int) -> ApproximateDP:
-        """Pure DP with ε = steps/scale."""
-        return ApproximateDP(steps / self.scale)
-
 
 @dataclass(frozen=True)
-class DiscreteGaussian(Law):
+class DiscreteGaussian(GaussianLaw):
     """P[N = k] ∝ e^(−k²/2σ²).
 
     Log-concave: k² is convex. Loss: d²/2σ²-zCDP by Canonne, Kamath and Steinke's theorem 4.
     """
-
-    variance: Fraction
-
-    def __post_init__(self) -> None:
-        convert(self, positive, "variance")
 
     def upper_tail(self, outcome: int, precision: int) -> Enclosure:
         """Enclose S(outcome)/S, all probabilities being in proportion to e^(−k²/2σ²)."""
@@ -243,28 +253,19 @@ class DiscreteGaussian(Law):
         variance = max(float(self.variance), _LEAST_SCALE)
         return math.erfc((outcome - 0.5) * (1 + 1 / (24 * variance)) / math.sqrt(2 * variance)) / 2
 
-    @property
-    def spread(self) -> Fraction:
-        """About σ."""
-        return _root(self.variance)
-
-    def loss(self, steps: int) -> ZeroConcentratedDP:
-        """Return steps²/2σ² as ρ of zCDP."""
-        return ZeroConcentratedDP(steps**2 / (2 * self.variance))
+    def delta(self, steps: int, epsilon: Fraction) -> Fraction:
+        """Bound δ(ε); see `GaussianLaw.delta`."""
+        shift = Fraction(count("steps", steps, least=0))
+        return delta_beyond(lambda x, bits: self.tail(int(x // 1) + 1, bits), epsilon, self.variance, shift)
 
 
 @dataclass(frozen=True)
-class RoundedGaussian(Law):
+class RoundedGaussian(GaussianLaw):
     """round(X), X normal with mean 0: P[N ≥ k] = Q((k − ½)/σ) for k ≥ 1.
 
     Log-concave: X has a log-concave density (Prékopa). Loss: x + N = round(x + X) for whole x, which postprocesses the
     textbook's mechanism, so it is d²/2σ²-zCDP (Bun and Steinke 2016, proposition 1.6).
     """
-
-    variance: Fraction
-
-    def __post_init__(self) -> None:
-        convert(self, positive, "variance")
 
     def upper_tail(self, outcome: int, precision: int) -> Enclosure:
         """Enclose Q((outcome − ½)/σ)."""
@@ -298,14 +299,9 @@ class RoundedGaussian(Law):
         """Return about Q((outcome − ½)/σ)."""
         return math.erfc((outcome - 0.5) / math.sqrt(2 * max(float(self.variance), _LEAST_SCALE))) / 2
 
-    @property
-    def spread(self) -> Fraction:
-        """About σ."""
-        return _root(self.variance)
-
-    def loss(self, steps: int) -> ZeroConcentratedDP:
-        """Return steps²/2σ² as ρ of zCDP."""
-        return ZeroConcentratedDP(steps**2 / (2 * self.variance))
+    def delta(self, steps: int, epsilon: Fraction) -> Fraction:
+        """Bound δ(ε) by that of normal noise; see `GaussianLaw.delta`."""
+        return normal_delta(epsilon, variance=self.variance, shift=Fraction(count("steps", steps, least=0)))
 
 
 _SERIES_FROM = 64

@@ -11,8 +11,7 @@ from typing import Any
 
 from mechanisms.core.claims import NOTHING, ApproximateDP, Claim, GaussianDP, ProfileDP, together
 from mechanisms.core.compose import Both, Mapped
-from mechanisms.core.gaussian_claims import delta, gaussian_dp
-from mechanisms.core.laws import DiscreteGaussian, RoundedGaussian
+from mechanisms.core.laws import GaussianLaw, RoundedGaussian
 from mechanisms.core.noisy import Noisy
 from mechanisms.core.records import Histogram
 from mechanisms.core.term import Mechanism, Prepared, Relation
@@ -22,10 +21,10 @@ from mechanisms.core.term import Mechanism, Prepared, Relation
 class Restated(Mechanism):
     """A mechanism that is run as it is, and promises something else that it keeps.
 
-    For Gaussian noise on one number, whatever shift neighbours make, that is seen from its law (`gaussian_claims`): the
-    least δ of an ε, and the least μ. Parts of (ε, δ)-DP beside it take their ε and δ of the promise, or pure ones count
-    as zCDP. Otherwise the mechanism's claim has to imply the promise. All is decided when the term is made, from public
-    parameters alone.
+    For Gaussian noise on one number, whatever shift neighbours make, the least δ of an ε is seen from its law
+    (`gaussian_claims`), and of rounded noise the least μ. Parts of (ε, δ)-DP beside it take their ε and δ of the
+    promise, or pure ones count as zCDP. Otherwise the mechanism's claim has to imply the promise. All is decided when
+    the term is made, from public parameters alone.
     """
 
     mechanism: Mechanism
@@ -56,7 +55,7 @@ class Restated(Mechanism):
         return inner.each(answers, bits)
 
 
-Loss = Claim | tuple[DiscreteGaussian | RoundedGaussian, int]
+Loss = Claim | tuple[GaussianLaw, int]
 """What a part loses: a claim, or that of a Gaussian law for a shift by so many steps."""
 
 
@@ -64,28 +63,44 @@ def _keeps(losses: list[Loss], promised: Claim) -> bool:
     """Whether losses together are seen to keep a promise."""
     if isinstance(promised, ProfileDP):
         return all(_keeps(losses, point) for point in promised.points)
-    if isinstance(promised, ApproximateDP):
-        taken = [loss for loss in losses if isinstance(loss, ApproximateDP)]
-        return any(_leaves(away, losses, promised) for away in (taken, [loss for loss in taken if loss.delta]))
-    if isinstance(promised, GaussianDP) and len(losses) == 1 and isinstance(losses[0], tuple):
-        return gaussian_dp(*losses[0]).within(promised)
-    return _together(losses).within(promised)
+    if not isinstance(promised, ApproximateDP):
+        return _imply(losses, promised)
+    taken = [loss for loss in losses if isinstance(loss, ApproximateDP)]
+    return any(_leaves(away, losses, promised) for away in (taken, [loss for loss in taken if loss.delta]))
 
 
 def _leaves(taken: list[ApproximateDP], losses: list[Loss], promised: ApproximateDP) -> bool:
     """Whether some losses of (ε, δ)-DP leave enough of a promise for the others, as one claim or by a law's own δ."""
     others = [loss for loss in losses if loss not in taken]
     away = sum(taken, NOTHING)
-    epsilon, delta_left = promised.epsilon - away.epsilon, promised.delta - away.delta
-    if epsilon < 0 or delta_left < 0:
+    epsilon, delta = promised.epsilon - away.epsilon, promised.delta - away.delta
+    if epsilon < 0 or delta < 0:
         return False
     if len(others) == 1 and isinstance(others[0], tuple):
-        return delta(*others[0], epsilon) <= delta_left
-    return _together(others).within(ApproximateDP(epsilon, delta_left))
+        law, steps = others[0]
+        return law.delta(steps, epsilon) <= delta
+    return _imply(others, ApproximateDP(epsilon, delta))
 
 
-def _together(losses: list[Loss]) -> Claim:
-    return together(*(loss[0].loss(loss[1]) if isinstance(loss, tuple) else loss for loss in losses))
+def _imply(losses: list[Loss], promised: Claim) -> bool:
+    """Whether losses, rounded Gaussian noise among them as μ-GDP or as zCDP, add up to a claim that keeps a promise."""
+    for reading in (_as_gaussian_dp, _as_zcdp):
+        try:
+            if together(*map(reading, losses)).within(promised):
+                return True
+        except ValueError:  # no rule adds them up
+            continue
+    return False
+
+
+def _as_gaussian_dp(loss: Loss) -> Claim:
+    if isinstance(loss, tuple) and isinstance(loss[0], RoundedGaussian):
+        return GaussianDP(loss[1] ** 2 / loss[0].variance)
+    return _as_zcdp(loss)
+
+
+def _as_zcdp(loss: Loss) -> Claim:
+    return loss[0].loss(loss[1]) if isinstance(loss, tuple) else loss
 
 
 def losses_of(mechanism: Mechanism) -> list[Loss]:
@@ -94,7 +109,7 @@ def losses_of(mechanism: Mechanism) -> list[Loss]:
         return [loss for part in mechanism.parts for loss in losses_of(part)]
     if isinstance(mechanism, Mapped):
         return losses_of(mechanism.mechanism)
-    if not isinstance(mechanism, Noisy) or not isinstance(mechanism.law, DiscreteGaussian | RoundedGaussian):
+    if not isinstance(mechanism, Noisy) or not isinstance(mechanism.law, GaussianLaw):
         return [mechanism.claim]
     moves_two = isinstance(mechanism.query, Histogram) and mechanism.query.stability > 1
     return [mechanism.claim if moves_two else (mechanism.law, mechanism.query.stability)]

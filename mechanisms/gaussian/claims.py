@@ -11,8 +11,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from mechanisms.core.gaussian_claims import delta, gaussian_dp, least_sigma
-from mechanisms.core.half_lines import normal_delta
+from mechanisms.core.gaussian_claims import least_sigma, normal_delta
 from mechanisms.core.laws import DiscreteGaussian
 from mechanisms.core.numbers import Number, count, positive, rational
 
@@ -53,7 +52,7 @@ def gaussian_delta(epsilon: Number, *, sigma: Number, sensitivity: Number = 1) -
 def discrete_gaussian_delta(epsilon: Number, *, sigma: Number, sensitivity: int = 1) -> float:
     """Return the least double known to be at least δ(ε) of discrete noise: `ApproximateDP(ε, δ)`."""
     law = DiscreteGaussian(positive("sigma", sigma) ** 2)
-    return _double_above(delta(law, count("sensitivity", sensitivity), rational("epsilon", epsilon)))
+    return _double_above(law.delta(count("sensitivity", sensitivity), rational("epsilon", epsilon)))
 
 
 def gaussian_rho(*, sigma: Number, sensitivity: Number = 1) -> float:
@@ -64,15 +63,6 @@ def gaussian_rho(*, sigma: Number, sensitivity: Number = 1) -> float:
 def gaussian_mu(*, sigma: Number, sensitivity: Number = 1) -> float:
     """Return the least μ with which normal noise is μ-GDP, Δ/σ: `GaussianDP(μ²)` of rounded noise."""
     return _double_above(positive("sensitivity", sensitivity) / positive("sigma", sigma))
-
-
-def discrete_gaussian_mu(*, sigma: Number, sensitivity: int = 1) -> float:
-    """Return a μ with which discrete noise is μ-GDP, within some parts in 2^52 of the least one: `GaussianDP(μ²)`."""
-    squared = gaussian_dp(DiscreteGaussian(positive("sigma", sigma) ** 2), count("sensitivity", sensitivity)).mu_squared
-    mu = math.sqrt(squared)
-    while Fraction(mu) ** 2 < squared:
-        mu = math.nextafter(mu, math.inf)
-    return mu
 
 
 def _double_above(number: Fraction) -> float:

@@ -22,7 +22,7 @@ from attacklab.laws.enclosures import exp_bounds, log_bounds, normalised
 from attacklab.laws.law import Bounds
 from attacklab.model.random_bits import SeededBits
 from mechanisms.core.cells import Cells
-from mechanisms.core.gaussian_claims import delta, gaussian_dp, least_sigma
+from mechanisms.core.gaussian_claims import least_sigma
 from mechanisms.core.inversion import invert
 from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, Geometric, Law, RoundedGaussian, RoundedLaplace
 from mechanisms.core.noise import Noise
@@ -104,8 +104,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "the logarithm's bounds": lambda: log_bounds(Bounds(mpq(1, 3), mpq(10, 3))),
     "an ideal law": lambda: dict(normalised({i: exp_bounds(mpq(i, 3)) for i in range(3)}).masses),
     "rational bounds": lambda: (log_above(THIRD * 10), exp_above(-THIRD), exp_above(THIRD * 100)),
-    "the deltas of Gaussian noise": lambda: [delta(law, 2, THIRD) for law in (LAWS[3], LAWS[5])],
-    "the least mu of discrete noise": lambda: gaussian_dp(DiscreteGaussian(THIRD * 10), 2),
+    "the deltas of Gaussian noise": lambda: [law.delta(2, THIRD) for law in (LAWS[3], LAWS[5])],
     "the least sigma": lambda: least_sigma(THIRD, Fraction(1, 10**6)),
     "Gaussian noise of fixed work": lambda: exact_fixed_work_gaussian(THIRD, sigma=THIRD * 9, lower=0, upper=9).rows,
     "the least threshold": lambda: least_threshold(DiscreteLaplace(1 / THIRD), Fraction(1, 10**60)),

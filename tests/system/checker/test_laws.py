@@ -10,8 +10,6 @@ import pytest
 from checker import claims, laws
 from checker.claims import ApproximateDP, BoundedRange, GaussianDP, ProfileDP, RenyiDP, Shift, ZeroConcentratedDP
 from checker.intervals import ONE, Interval, exp, ln, normal_tail, of, pi, sqrt
-from mechanisms.core.gaussian_claims import gaussian_dp
-from mechanisms.core.laws import DiscreteGaussian
 
 DIGITS = 330
 TINY = Fraction(1, 10**9)
@@ -131,46 +129,6 @@ def test_delta_of_normal_noise() -> None:
     halves = (Shift(laws.RoundedGaussian(Fraction(4)), 1),) * 4  # μ² adds up
     assert claims.keep(halves, ApproximateDP(Fraction(1), delta * (1 + TINY)))
     assert not claims.keep(halves, ApproximateDP(Fraction(1), delta * (1 - TINY)))
-
-
-@pytest.mark.parametrize(("variance", "steps"), [(Fraction(1), 1), (Fraction(9), 2)])
-def test_the_least_mu_of_discrete_noise_is_that_of_its_worst_threshold(variance: Fraction, steps: int) -> None:
-    law = laws.DiscreteGaussian(variance)
-    with mpmath.workdps(40):
-
-        def quantile(k: int) -> mpmath.mpf:
-            found = law.tail(k)
-            tail = mpmath.mpf(found.low) / ONE
-            return mpmath.findroot(
-                lambda z: mpmath.erfc(z / mpmath.sqrt(2)) / 2 - tail, (k - 0.5) / float(variance) ** 0.5
-            )
-
-        worst = max(quantile(k) - quantile(k - steps) for k in range(steps, int(4 * float(variance) ** 0.5) + steps))
-        mu_squared = Fraction(mpmath.nstr(worst**2, 25))
-    assert law.keeps_mu(steps, mu_squared * (1 + TINY))
-    assert not law.keeps_mu(steps, mu_squared * (1 - TINY))
-
-
-@pytest.mark.parametrize(("sigma", "steps"), [("1/5", 1), ("3/10", 2), ("21/4", 1)])
-def test_the_mu_that_the_code_finds_is_kept_and_a_smaller_one_is_not(sigma: str, steps: int) -> None:
-    """The far thresholds, beyond what units of 2^−512 show, are those of a σ above 5."""
-    variance = Fraction(sigma) ** 2
-    law, found = laws.DiscreteGaussian(variance), gaussian_dp(DiscreteGaussian(variance), steps).mu_squared
-    assert law.keeps_mu(steps, found)
-    assert not law.keeps_mu(steps, found * (1 - TINY))
-
-
-@pytest.mark.parametrize(("t", "z"), [(80, "33/2"), (100, "103/5"), (120, "25")])
-def test_a_ratio_of_far_tails_is_enclosed(t: int, z: str) -> None:
-    law = laws.DiscreteGaussian(Fraction(24))
-    found = law._ratio(t, of(Fraction(z)))
-    with mpmath.workdps(60):
-        weights = [mpmath.exp(-mpmath.mpf(k * k) / 48) for k in range(900)]
-        tail = mpmath.fsum(weights[t:]) / (2 * mpmath.fsum(weights) - 1)
-        point = mpmath.mpf(Fraction(z).numerator) / Fraction(z).denominator
-        truth = Fraction(mpmath.nstr(mpmath.erfc(point / mpmath.sqrt(2)) / 2 / tail, 50))
-    assert found.lower * (1 - TINY) <= truth <= found.upper * (1 + TINY)
-    assert found.upper - found.lower <= found.upper / 2**140
 
 
 PURE, RHO, RANGE = ApproximateDP(Fraction(1, 2)), ZeroConcentratedDP(Fraction(1, 8)), BoundedRange(Fraction(1))

@@ -13,12 +13,11 @@ from checker.check import Conclusion, check
 from checker.forms import Refused
 from mechanisms.core.certificate import certificate
 from mechanisms.core.chunks import ChunkTotal, Numbered
-from mechanisms.core.claims import ApproximateDP, ProfileDP
+from mechanisms.core.claims import ApproximateDP, GaussianDP, ProfileDP
 from mechanisms.core.column import Column
 from mechanisms.core.compose import Both, Mapped, Session, Size
 from mechanisms.core.distances import Distances
 from mechanisms.core.flip import RationalResponse, Response, ShuffledResponse
-from mechanisms.core.gaussian_claims import delta, gaussian_dp
 from mechanisms.core.grid import Grid
 from mechanisms.core.kernel import Kernel
 from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, Geometric, RoundedGaussian, RoundedLaplace
@@ -55,7 +54,7 @@ COUNTED = Noisy(Count(), LAPLACE)
 DISCRETE, ROUNDED = DiscreteGaussian(Fraction(9, 4)), RoundedGaussian(Fraction(9, 4))
 REPLACED = Noisy(CountFrom(Fraction(1), "substitute"), LAPLACE)
 QUANTILE = RankScores(Fraction(3, 4), Fraction(0), Fraction(8), Grid(0))
-POINTS = tuple(ApproximateDP(epsilon, delta(ROUNDED, 2, epsilon)) for epsilon in (Fraction(0), Fraction(2)))
+POINTS = tuple(ApproximateDP(epsilon, ROUNDED.delta(2, epsilon)) for epsilon in (Fraction(0), Fraction(2)))
 
 
 def doubled(record: Any) -> Any:
@@ -105,9 +104,8 @@ TERMS: dict[str, Mechanism] = {
     "numbered": Noisy(Numbered(ChunkTotal(asked, 5, b"key", Fraction(0), Fraction(2), Grid(0))), LAPLACE),
     "smooth": Smooth(MEAN, Fraction(1, 3), 20),
     "median": Tested(Median(Fraction(-1), Fraction(4), Grid(0)), 2, DiscreteLaplace(Fraction(3)), LAPLACE, 9),
-    "restated": Restated(Noisy(ANSWER, DISCRETE), ApproximateDP(Fraction(1), delta(DISCRETE, 2, Fraction(1)))),
-    "restated_gdp": Restated(Noisy(ANSWER, DISCRETE), gaussian_dp(DISCRETE, 2)),
-    "restated_rounded": Restated(Noisy(ANSWER, ROUNDED), gaussian_dp(ROUNDED, 2)),
+    "restated": Restated(Noisy(ANSWER, DISCRETE), ApproximateDP(Fraction(1), DISCRETE.delta(2, Fraction(1)))),
+    "restated_rounded": Restated(Noisy(ANSWER, ROUNDED), GaussianDP(4 / ROUNDED.variance)),
     "restated_profile": Restated(Noisy(ANSWER, ROUNDED), ProfileDP(POINTS)),
     "tested": Tested(MEAN, 2, DiscreteLaplace(Fraction(3)), LAPLACE, 9),
 }

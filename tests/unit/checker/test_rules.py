@@ -69,7 +69,6 @@ WORSE: dict[str, list[tuple[Any, ...]]] = {
     "median": [("bound", 3), ("threshold", 8), ("query", "upper", 1)],
     "smooth": [("epsilon", Fraction(1, 4)), ("epsilon", Fraction(1, 2)), ("smoothing", 19)],
     "restated": [("promised", "epsilon", Fraction(99, 100)), ("mechanism", "query", "sensitivity", 3)],
-    "restated_gdp": [("mechanism", "law", "variance", Fraction(224, 100))],
     "restated_rounded": [("mechanism", "query", "grid", "exponent", -1)],
     "restated_profile": [("promised", "points", 1, "epsilon", Fraction(199, 100))],
     "tested": [("bound", 3), ("threshold", 8), ("law", "scale", 2), ("test", "scale", 2)],

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Any
 
 import mpmath
 import pytest
 
-from mechanisms.core.claims import GaussianDP
-from mechanisms.core.gaussian_claims import delta, gaussian_dp, least_sigma, normal_delta
+from mechanisms.core.gaussian_claims import least_sigma, normal_delta
 from mechanisms.core.laws import DiscreteGaussian, RoundedGaussian
-from tests.unit.mechanisms.core.known_laws import known_mass, known_tail
+from tests.unit.mechanisms.core.known_laws import known_mass
 
 TINY = mpmath.mpf(2) ** -55
 
@@ -46,7 +44,7 @@ def test_delta_bounds_the_divergence_of_every_smaller_shift(epsilon: str, sigma:
         for kind in (DiscreteGaussian, RoundedGaussian):
             law = kind(Fraction(sigma) ** 2)
             worst = max(divergence(law, shift, Fraction(epsilon)) for shift in range(1, steps + 1))
-            bound = _real(delta(law, steps, Fraction(epsilon)))
+            bound = _real(law.delta(steps, Fraction(epsilon)))
             assert worst <= bound * (1 + mpmath.mpf(10) ** -30)
             if kind is DiscreteGaussian:
                 assert bound <= worst * (1 + TINY)
@@ -55,7 +53,7 @@ def test_delta_bounds_the_divergence_of_every_smaller_shift(epsilon: str, sigma:
 def test_rounded_noise_has_the_curve_of_normal_noise() -> None:
     law = RoundedGaussian(Fraction(9, 4))
     bound = normal_delta(Fraction(1, 2), variance=Fraction(9, 4), shift=Fraction(2))
-    assert delta(law, 2, Fraction(1, 2)) == bound
+    assert law.delta(2, Fraction(1, 2)) == bound
     with mpmath.workdps(40):
         centre, sigma = mpmath.mpf(9) / 16, mpmath.mpf(3) / 2
         tails = [mpmath.erfc((centre + by) / sigma / mpmath.sqrt(2)) / 2 for by in (-1, 1)]
@@ -65,9 +63,9 @@ def test_rounded_noise_has_the_curve_of_normal_noise() -> None:
 
 def test_deltas_of_far_tails_are_above_0_and_of_huge_shifts_1() -> None:
     for law in (DiscreteGaussian(Fraction(400)), RoundedGaussian(Fraction(400))):
-        assert 0 < delta(law, 1, Fraction(100)) < Fraction(1, 10**300)
-        assert delta(law, 10**8, Fraction(1)) == 1
-        assert delta(law, 0, Fraction(0)) == 0
+        assert 0 < law.delta(1, Fraction(100)) < Fraction(1, 10**300)
+        assert law.delta(10**8, Fraction(1)) == 1
+        assert law.delta(0, Fraction(0)) == 0
 
 
 @pytest.mark.parametrize("epsilon", ["1/100", "1/2", "8"])
@@ -80,35 +78,11 @@ def test_the_least_sigma_is_enough_and_a_hair_less_is_not(epsilon: str, permitte
         assert (found <= Fraction(permitted)) is is_enough
 
 
-@pytest.mark.parametrize(("sigma", "steps"), [("1", 1), ("1/2", 2), ("3/10", 1), ("5/2", 1), ("3", 7), ("9", 2)])
-def test_the_least_mu_of_discrete_noise_is_the_greatest_over_all_thresholds(sigma: str, steps: int) -> None:
-    law = DiscreteGaussian(Fraction(sigma) ** 2)
-    with mpmath.workdps(60):
-
-        def quantile(tail: mpmath.mpf) -> mpmath.mpf:
-            return -quantile(1 - tail) if tail > 0.5 else mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * tail)
-
-        thresholds = range((steps + 1) // 2, steps + 4 * int(law.spread) + 8)
-        tails = {t: known_tail(law, t) for t in range(thresholds[0] - steps, thresholds[-1] + 1)}
-        seen = [t for t in thresholds if tails[t] > 1e-30]
-        greatest = max(quantile(tails[t]) - quantile(tails[t - steps]) for t in seen)
-        found = mpmath.sqrt(_real(gaussian_dp(law, steps).mu_squared))
-        assert greatest * (1 - mpmath.mpf(10) ** -25) <= found <= greatest * (1 + mpmath.mpf(2) ** -60)
-        assert found > steps / mpmath.sqrt(_real(law.variance))
-
-
-def test_the_mu_of_rounded_noise_is_the_ratio_of_shift_and_sigma() -> None:
-    assert gaussian_dp(RoundedGaussian(Fraction(9, 4)), 2) == GaussianDP(Fraction(16, 9))
-    assert 1.0457 < math.sqrt(gaussian_dp(DiscreteGaussian(Fraction(1)), 1).mu_squared) < 1.0458
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: gaussian_dp(DiscreteGaussian(Fraction(33**2)), 1), "at most 32 steps"),
-        (lambda: gaussian_dp(RoundedGaussian(Fraction(1)), 0), "steps must be at least 1"),
-        (lambda: delta(DiscreteGaussian(Fraction(1)), -1, Fraction(1)), "steps must be at least 0"),
-        (lambda: delta(RoundedGaussian(Fraction(1)), 1, Fraction(-1)), "must be at least 0"),
+        (lambda: DiscreteGaussian(Fraction(1)).delta(-1, Fraction(1)), "steps must be at least 0"),
+        (lambda: RoundedGaussian(Fraction(1)).delta(1, Fraction(-1)), "must be at least 0"),
         (lambda: normal_delta(Fraction(1), variance=Fraction(1), shift=Fraction(-1)), "must be at least 0"),
         (lambda: least_sigma(Fraction(0), Fraction(1, 2)), "epsilon must be above 0"),
         (lambda: least_sigma(Fraction(1), Fraction(1)), "delta must lie in"),

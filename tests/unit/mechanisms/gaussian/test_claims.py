@@ -16,7 +16,6 @@ from mechanisms.core.restated import Restated
 from mechanisms.gaussian.claims import (
     classical_sigma,
     discrete_gaussian_delta,
-    discrete_gaussian_mu,
     gaussian_delta,
     gaussian_mu,
     gaussian_rho,
@@ -50,11 +49,6 @@ def test_the_classical_sigma_is_enough_where_it_is_proved_and_not_at_epsilon_ten
         assert gaussian_delta(epsilon, sigma=classical_sigma(epsilon, 1e-5)) <= 1e-5
     assert gaussian_delta(10, sigma=math.sqrt(2 * math.log(1.25e5)) / 10) > 2e-5
     assert classical_sigma(0.5, 1e-5, 3.0) == pytest.approx(3 * 9.689610525, rel=1e-9)
-
-
-def test_discrete_noise_at_sigma_one_needs_more_than_the_ratio_of_sensitivity_and_sigma() -> None:
-    assert 1.0457 < discrete_gaussian_mu(sigma=1) < 1.0458
-    assert gaussian_mu(sigma=1) == 1.0
 
 
 @pytest.mark.parametrize("order", [1.25, 2.0, 2.5, 7.0])
@@ -91,7 +85,6 @@ SIGMA = gaussian_sigma(0.5, 1e-6, 2)
     [
         (DISCRETE, ApproximateDP(Fraction(1), Fraction(discrete_gaussian_delta(1, sigma=3, sensitivity=2)))),
         (ROUNDED, ApproximateDP(Fraction(1), Fraction(gaussian_delta(1, sigma=3, sensitivity=2)))),
-        (DISCRETE, GaussianDP(Fraction(discrete_gaussian_mu(sigma=3, sensitivity=2)) ** 2)),
         (ROUNDED, GaussianDP(Fraction(gaussian_mu(sigma=3, sensitivity=2)) ** 2)),
         (exact_rounded_gaussian(SIGMA, sensitivity=2, grid=Grid(0)), ApproximateDP(Fraction(0.5), Fraction(1e-6))),
     ],
@@ -116,7 +109,6 @@ def test_a_term_keeps_what_a_helper_says(term: Any, claim: Claim) -> None:
         (lambda: gaussian_sigma(0.0, 1e-5), "epsilon"),
         (lambda: gaussian_sigma(1.0, 1.0), "delta"),
         (lambda: gaussian_sigma(1.0, 0.1, math.inf), "sensitivity"),
-        (lambda: discrete_gaussian_mu(sigma=33), "sigma must be at most 32 steps"),
         (lambda: gaussian_mu(sigma=0), "sigma must be above 0"),
     ],
 )
@@ -126,6 +118,5 @@ def test_arguments_out_of_range_are_named(call: Callable[[], float], named: str)
 
 
 def test_a_sensitivity_in_steps_is_a_whole_number() -> None:
-    for helper in (discrete_gaussian_mu, lambda **options: discrete_gaussian_delta(1, **options)):
-        with pytest.raises(TypeError, match=r"sensitivity must be an integer, not 1\.5"):
-            helper(sigma=1, sensitivity=1.5)
+    with pytest.raises(TypeError, match=r"sensitivity must be an integer, not 1\.5"):
+        discrete_gaussian_delta(1, sigma=1, sensitivity=1.5)  # type: ignore[arg-type]
