@@ -18,13 +18,18 @@ if __name__ == "__main__":
 import ast
 import hashlib
 import json
+import tokenize
 from functools import cache
 
 from checker.forms import Fields, Refused, read
 
 ROOT = Path(__file__).resolve().parents[1]
-COPIES = ("mechanisms", "_mechanisms", "exactdp/_mechanisms")
-"""Where the mechanisms are: in the repository, in `exactdp`, which has its own checker, or where that is installed."""
+COPIES = {
+    "mechanisms": "mechanisms.",
+    "_mechanisms": "exactdp._mechanisms.",
+    "exactdp/_mechanisms": "exactdp._mechanisms.",
+}
+"""Where the mechanisms are, in the repository, in `exactdp` or where that is installed, and their own name."""
 
 READ = Path(__file__).with_name("readings.json")
 WRITE = "checker/readings.py --write"
@@ -44,18 +49,21 @@ def require_read(root: Path = ROOT, known: Path = READ) -> dict[str, str]:
 
 def hashes_of(root: Path = ROOT) -> dict[str, str]:
     """Return the hash of each file of the mechanisms in a folder, by its path in the repository."""
-    for folder in (root / copy for copy in COPIES):
+    for copy, own_name in COPIES.items():
+        folder = root / copy
         files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.py"))
         if files:
             kept = [file for file in files if not file.rpartition("/")[2].startswith("naive")]
-            return {f"mechanisms/{file}": hash_of(folder / file) for file in kept}
+            return {f"mechanisms/{file}": hash_of(folder / file, own_name) for file in kept}
     raise Refused(f"there is no file of {' or '.join(COPIES)} in {root}")
 
 
-def hash_of(path: Path) -> str:
-    """Hash a file's syntax tree, in which every copy of the mechanisms has one name."""
+def hash_of(path: Path, own_name: str | None = None) -> str:
+    """Hash a file's syntax tree as Python reads it, in which a copy of the mechanisms has one name for itself alone."""
     try:
-        text = path.read_text("utf-8").replace("exactdp._mechanisms.", "mechanisms.")
+        with tokenize.open(path) as file:
+            text = file.read()
+        text = text.replace(own_name, "_own_copy.") if own_name else text
         return hashlib.sha256(_written(ast.parse(text)).encode()).hexdigest()
     except (OSError, ValueError, SyntaxError) as error:
         raise Refused(f"{path} cannot be read: {error}") from error

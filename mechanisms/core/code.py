@@ -8,13 +8,16 @@ from __future__ import annotations
 import ast
 import hashlib
 import sys
+import tokenize
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 PACKAGE = __name__.rpartition(".core.")[0]
-"""What this copy is called; hashes and names call every copy `mechanisms`."""
+"""What this copy is called; hashes call it `_own_copy` and names `mechanisms`, whatever it is called."""
+
+NAME = "mechanisms"
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -24,7 +27,7 @@ def code_hashes() -> dict[str, str]:
     """Return the hash of each file that a mechanism may run, by its path; no exact mechanism runs a naive twin."""
     files = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py"))
     kept = [file for file in files if not file.rpartition("/")[2].startswith("naive")]
-    return {f"mechanisms/{file}": _hash(ROOT / file) for file in kept}
+    return {f"{NAME}/{file}": _hash(ROOT / file) for file in kept}
 
 
 def is_of_core(kind: type) -> bool:
@@ -43,17 +46,16 @@ def named(function: Callable[..., Any] | type) -> tuple[str, str | None]:
     if found is not function or (place == "__main__" and not hasattr(module, "__file__")):
         raise TypeError(f"{function!r} needs a name in a module that has a file; write a function on a module's level")
     file = getattr(module, "__file__", None) or ""
-    return _public(f"{place}:{path}"), _hash(Path(file)) if file.endswith(".py") else None
+    return f"{place}:{path}".replace(f"{PACKAGE}.", f"{NAME}."), _hash(Path(file)) if file.endswith(".py") else None
 
 
 @cache
 def _hash(path: Path) -> str:
-    text = _public(path.read_text("utf-8"))
+    with tokenize.open(path) as file:  # as Python reads it, whatever encoding it names
+        text = file.read()
+    if path.is_relative_to(ROOT):
+        text = text.replace(f"{PACKAGE}.", "_own_copy.")
     return hashlib.sha256(_written(ast.parse(text)).encode()).hexdigest()
-
-
-def _public(text: str) -> str:
-    return text.replace(f"{PACKAGE}.", "mechanisms.")
 
 
 def _written(node: object) -> str:

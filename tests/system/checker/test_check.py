@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -196,3 +197,36 @@ def test_every_edit_of_a_name_or_a_type_is_refused() -> None:
                 assert refusal(edited(whole, place, "1/0")), place
                 assert refusal(edited(whole, place[:-1], 0.5)), place
     assert rational(Fraction(1, 2)) == {"rational": "1/2"}
+
+
+def _copied(folder: Path, name: str, own_name: str) -> Path:
+    """Copy the mechanisms into a folder, where they call themselves by another name."""
+    for path in (ROOT / "mechanisms").rglob("*.py"):
+        place = folder / name / path.relative_to(ROOT / "mechanisms")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(re.sub(r"(?<![\w.])mechanisms(?=\.\w)", own_name, path.read_text("utf-8")), "utf-8")
+    return folder / name / "core" / "noise.py"
+
+
+def test_a_comment_that_the_named_encoding_makes_code_is_read_as_python_reads_it(tmp_path: Path) -> None:
+    """In UTF-7 the four characters +AAo- are the end of a line."""
+    noise = _copied(tmp_path, "mechanisms", "mechanisms")
+    require_read(tmp_path)
+    text = noise.read_text("utf-8").encode("ascii", "replace").decode()
+    line = '        """Draw one number."""\n'
+    assert line in text
+    noise.write_text(
+        "# -*- coding: utf-7 -*-\n" + text.replace(line, f"{line}        # +AAo-        return 0\n"), "utf-8"
+    )
+    require_read.cache_clear()
+    with pytest.raises(Refused, match=r"noise\.py"):
+        require_read(tmp_path)
+
+
+def test_a_copy_that_imports_from_another_copy_is_refused(tmp_path: Path) -> None:
+    noise = _copied(tmp_path, "exactdp/_mechanisms", "exactdp._mechanisms")
+    assert require_read(tmp_path) == require_read(ROOT)
+    noise.write_text(noise.read_text("utf-8").replace("from exactdp._mechanisms.core.inv", "from mechanisms.core.inv"))
+    require_read.cache_clear()
+    with pytest.raises(Refused, match=r"noise\.py has changed"):
+        require_read(tmp_path)
