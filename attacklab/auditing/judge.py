@@ -21,8 +21,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from attacklab.attacks.base import Attack, Event
+from attacklab.auditing.clock import Clock
 from attacklab.auditing.drawing import Draws
-from attacklab.auditing.meter import Meter
 from attacklab.auditing.samples import REFUSES, Role, Sample, counted, replays
 from attacklab.auditing.scenarios import Found, applies, found_scenarios
 from attacklab.auditing.statistics.betting import evidence, judge
@@ -132,15 +132,15 @@ class Judge:
     enough: int | None = None
     report: Callable[[Advance], object] = lambda _: None
 
-    def plan(self, meter: Meter | None = None) -> Plan:
-        """Look for the attack's scenarios on this target; of the time that a meter has left, in half."""
+    def plan(self, clock: Clock | None = None) -> Plan:
+        """Look for the attack's scenarios on this target; of the time that a clock has left, in half."""
         started = time.perf_counter()
         try:
             if not applies(self.attack, self.target):
                 reason = f"{self.attack.name} does not apply to a {self.target.kind} target"
                 return self.finding(Verdict.NOT_APPLICABLE, reason)
-            with meter.looking() if meter else contextlib.nullcontext():
-                found = found_scenarios(self.draws, self.attack, self.seed, meter)
+            with clock.looking() if clock else contextlib.nullcontext():
+                found = found_scenarios(self.draws, self.attack, self.seed, clock)
         except (TargetError, LabFault) as error:
             seconds = time.perf_counter() - started
             if isinstance(error, OutOfTime):  # more trials could decide
@@ -150,13 +150,16 @@ class Judge:
             return self.finding(Verdict.NOT_APPLICABLE, f"{self.attack.name} found nothing to try on this target")
         return tuple(PlannedScenario(self, each, place, len(found)) for place, each in enumerate(found))
 
-    def findings(self, plan: Plan, trials: int, alpha: float, *, until_refuted: bool = False) -> list[Finding]:
+    def findings(
+        self, plan: Plan, trials: int, alpha: float, *, seconds: float = math.inf, until_refuted: bool = False
+    ) -> list[Finding]:
         """Judge all that was planned.
 
         Args:
             plan: what `plan` gave.
             trials: the most outputs of either input on which an event is judged.
             alpha: the probability of any false alarm of this attack.
+            seconds: how long that may take; at the end of its part of them a scenario is judged on what there is.
             until_refuted: whether to leave out the scenarios behind the first that refutes the claim.
 
         Returns:
@@ -165,11 +168,11 @@ class Judge:
         replay = functools.partial(self._replay, alpha=alpha)
         if isinstance(plan, Finding):
             return [replace(plan, replay=replay(trials))]
-        share, findings = share_of_alpha(alpha, len(plan)), []
+        share, findings, end = share_of_alpha(alpha, len(plan)), list[Finding](), time.perf_counter() + seconds
         for planned in plan:
             most = min(trials, planned.found.scenario.trials or trials)
             started = time.perf_counter()
-            finding = planned.judged(most, share)
+            finding = planned.judged(most, share, (end - started) / (len(plan) - planned.number))
             if finding.verdict is not Verdict.VIOLATED or planned.replays():
                 used = (
                     most if self.enough is None or finding.refutes or finding.counts is None else finding.counts.trials
@@ -273,33 +276,40 @@ class PlannedScenario:
         """Whether the target gives the same outputs again under the same seed."""
         return replays(self.sample(Role.PROBE, (), 0), self.judge.draws, self.judge.seed)
 
-    def looks(self, sample: Sample, needed: int | None = None) -> Generator[list[Counts], None, None]:
+    def looks(
+        self, sample: Sample, needed: int | None = None, seconds: float = math.inf
+    ) -> Generator[list[Counts], None, None]:
         """The counts of each event after ever more trials; only after all where all are to be spent.
 
         Args:
             sample: the trials.
             needed: how many trials will refute the claim, for the report.
+            seconds: the last look is after the batch in which so much time has passed.
 
         Raises:
             Refused: a call for many outputs raised.
         """
         counts = [Counts(0, 0, 0)] * len(sample.events)
-        name, choosing = self.judge.attack.name, sample.role is Role.CHOOSE
+        name, choosing, end = self.judge.attack.name, sample.role is Role.CHOOSE, time.perf_counter() + seconds
         with contextlib.closing(counted(sample, self.judge.draws, self.judge.seed)) as results:
             for batch, drawn in results:
                 counts = [before + new for before, new in zip(counts, drawn, strict=True)]
                 self.judge.report(
                     Advance(name, self.number + 1, self.scenarios, choosing, batch.done, sample.trials, needed)
                 )
-                if batch.looked_at:
+                is_late = time.perf_counter() > end
+                if batch.looked_at or is_late:
                     yield counts
+                if is_late:
+                    return
 
-    def judged(self, trials: int, alpha: float) -> Finding:
+    def judged(self, trials: int, alpha: float, seconds: float = math.inf) -> Finding:
         """What is found of it; the seconds and the line that replays it are not in the finding.
 
         Args:
             trials: the most outputs of either input on which the event is judged.
             alpha: the probability of a false alarm.
+            seconds: how long that may take; half of it may pass while choosing.
         """
         claim = self.claim
         if claim is None:
@@ -310,24 +320,28 @@ class PlannedScenario:
             return self.judge.finding(Verdict.UNTESTABLE, _untestable(claim, alpha), **fields)
         try:
             try:
-                decision = self._decided(claim, trials, alpha)
+                decision = self._decided(claim, trials, alpha, seconds)
             except Refused:  # as evidence takes half of α, another beginning leaves the verdict within α
-                decision = self._decided(claim, trials, alpha, one_by_one=True)
+                decision = self._decided(claim, trials, alpha, seconds, one_by_one=True)
         except (TargetError, LabFault) as error:
             return self.judge.finding(Verdict.ERROR, str(error), **fields)
         return self._finding(claim, decision, trials, alpha)
 
-    def _decided(self, claim: Claim, trials: int, alpha: float, *, one_by_one: bool = False) -> _Decision:
+    def _decided(
+        self, claim: Claim, trials: int, alpha: float, seconds: float, *, one_by_one: bool = False
+    ) -> _Decision:
         """Choose on one sample what promises most, and judge it on a fresh one; Refused if a call for many raised."""
         drawn_as = {"output_bytes": self.found.output_bytes, "one_by_one": one_by_one}
         choosing = self.sample(Role.CHOOSE, self.events, choosing_trials(claim, trials), **drawn_as)
-        event, judged_at, seen = self._chosen(choosing, claim, trials, alpha)
+        started = time.perf_counter()
+        event, judged_at, seen = self._chosen(choosing, claim, trials, alpha, seconds / 2)
         needed = trials_needed(judged_at, seen.first / seen.trials, seen.second / seen.trials, alpha)
         enough = min(trials, self.judge.enough or trials)
         if is_settled(judged_at, seen, alpha):
             enough = min(enough, max(seen.trials, choosing_trials(claim, enough)))
         judging = self.sample(Role.JUDGE, (event,), trials, first_look=first_look(seen, needed), **drawn_as)
-        with contextlib.closing(self.looks(judging, needed)) as looks:
+        left = seconds - (time.perf_counter() - started)
+        with contextlib.closing(self.looks(judging, needed, left)) as looks:
             for (counts,) in looks:
                 if evidence(judged_at, counts) >= math.log(2 / alpha):
                     break
@@ -337,14 +351,16 @@ class PlannedScenario:
                     break
         return _Decision(event, judged_at, seen, needed, counts, judge(judged_at, counts, alpha))
 
-    def _chosen(self, sample: Sample, claim: Claim, trials: int, alpha: float) -> tuple[Event, PrivacyClaim, Counts]:
+    def _chosen(
+        self, sample: Sample, claim: Claim, trials: int, alpha: float, seconds: float
+    ) -> tuple[Event, PrivacyClaim, Counts]:
         """The candidate that promises most, the point at which it does, and what was seen of it.
 
         No more is drawn once one surely breaks the claim; nor, of a sample that is larger than for `DEFAULT_TRIALS`,
         once none may refute it in so many trials.
         """
         points, enough = points_of(claim), choosing_trials(claim, DEFAULT_TRIALS)
-        with contextlib.closing(self.looks(sample)) as looks:
+        with contextlib.closing(self.looks(sample, seconds=seconds)) as looks:
             for seen in looks:
                 counts = seen if seen[-1].first or seen[-1].second else seen[:-1]
                 if largest_excess(points, counts, CHOOSING_ALPHA) > 0:

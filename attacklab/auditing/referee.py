@@ -2,8 +2,8 @@
 
 One α a run is split over the attacks that have something to try (see `shares`), over the rounds, and each attack's
 share evenly over its scenarios. The event that judges a scenario is chosen on one sample and judged on a fresh one; see
-`judge`. Where the budget is a time, as it is where nothing is said of either, a rehearsal says how many trials it
-leaves (see `time_budget`), and those beyond `DEFAULT_TRIALS` are drawn only as long as they may refute the claim.
+`judge`. Where the budget is a time, as it is where nothing is said of either, a clock says how many trials it
+leaves (see `clock`), and those beyond `DEFAULT_TRIALS` are drawn only as long as they may refute the claim.
 
 Where one refuted claim is enough, a short round comes first, and each round has half of α: what is plainly broken is
 refuted by a few hundred trials, and the audit ends there. It is enough too where a time is kept and an output takes
@@ -28,17 +28,18 @@ from numbers import Integral, Real
 from typing import Any
 
 from attacklab.attacks import ATTACKS, Alignment, BlackBox, sized
-from attacklab.attacks.base import Attack
+from attacklab.attacks.base import Attack, Learning
 from attacklab.auditing.alignment import alignment, not_aligned, replay_line
+from attacklab.auditing.clock import STEPS, Clock
 from attacklab.auditing.drawing import Draws, Load, Say
 from attacklab.auditing.flaws import explained
-from attacklab.auditing.judge import DEFAULT_TRIALS, Advance, Judge, Plan
+from attacklab.auditing.judge import DEFAULT_TRIALS, Advance, Judge, Plan, PlannedScenario, is_testable
 from attacklab.auditing.largest_epsilon import largest_epsilon
-from attacklab.auditing.meter import Meter
 from attacklab.auditing.ordinary import supported
+from attacklab.auditing.samples import Role
 from attacklab.auditing.scenarios import applies
+from attacklab.auditing.statistics.choosing import choosing_trials
 from attacklab.auditing.statistics.inference import share_of_alpha
-from attacklab.auditing.time_budget import STEPS, Cost, affordable, rehearsed
 from attacklab.model.claims.base import require_numbers
 from attacklab.model.errors import AttackError, UsageError, UsageTypeError
 from attacklab.model.findings import Finding, Verdict
@@ -277,7 +278,7 @@ class Audit:
         for most, ahead in self._rounds(turns, slow=slow):
             for place, turn in enumerate(ahead):
                 trials = min(most, self.trials or turn.affordable(ahead[place:]))
-                if self.trials is None and turn.costs and (self.seconds is not None or trials < DEFAULT_TRIALS):
+                if self.trials is None and turn.testable and (self.seconds is not None or trials < DEFAULT_TRIALS):
                     self.say(turn.described(trials))
                 if trials > turn.trials:
                     turn.judge_all(trials, rounds=2 if until_refuted else 1, until_refuted=slow)
@@ -295,8 +296,8 @@ class Audit:
             for place, turn in enumerate(turns):
                 if turn.applies:
                     turn.affordable(turns[place:])
-                    if math.isfinite(turn.seconds_an_output):
-                        return turn.seconds_an_output >= SLOW
+                    if turn.clock is not None and math.isfinite(turn.clock.output):
+                        return turn.clock.output >= SLOW
         return False
 
     def _rounds(self, turns: Sequence[_Turn], *, slow: bool) -> Iterator[tuple[int, Sequence[_Turn]]]:
@@ -314,17 +315,17 @@ class Audit:
 
     def _turns(self) -> list[_Turn]:
         """The attacks with their shares of α, the budget and what draws their trials."""
-        meter = None if self.trials is not None else Meter(self.seconds or DEFAULT_SECONDS)
+        clock = None if self.trials is not None else Clock(self.seconds or DEFAULT_SECONDS)
         planned_first = None if self.until_refuted else self.trials
         draws = self.draws or Draws(self.target)
         settings: dict[str, Any] = {"spend_all": self.spend_all, "spec": self.spec, "report": self.report}
         settings |= {} if self.seconds is None else {"advice": "allow more seconds or trials"}
-        settings |= {} if meter is None else {"enough": DEFAULT_TRIALS}
+        settings |= {} if clock is None else {"enough": DEFAULT_TRIALS}
         judges = (
             Judge(self.target, sized(attack, planned_first or STEPS[0]), draws, self.seed, **settings)
             for attack in self.attacks
         )
-        turns = [_Turn(attack, judge, meter) for attack, judge in zip(self.attacks, judges, strict=True)]
+        turns = [_Turn(attack, judge, clock) for attack, judge in zip(self.attacks, judges, strict=True)]
         trying = [isinstance(turn.plan, tuple) if planned_first else turn.applies for turn in turns]
         for turn, share in zip(turns, shares(self.attacks, trying, self.alpha), strict=True):
             turn.alpha = share
@@ -338,20 +339,20 @@ class _Turn:
     Attributes:
         attack: the attack.
         judge: judges it, learning from as many outputs as `trials` warrant.
-        meter: the time that is left; None where none is kept.
+        clock: the time that is left; None where none is kept.
         alpha: the attack's part of α, in all rounds together.
         trials: the most outputs of either input on which an event was judged in the last round.
         findings: of that round.
-        costs: of the scenarios, where a time is kept and they have been rehearsed.
+        seconds: how long it may take, where a time is kept.
     """
 
     attack: Attack
     judge: Judge
-    meter: Meter | None
+    clock: Clock | None
     alpha: float = 1.0
     trials: int = 0
     findings: tuple[Finding, ...] = ()
-    costs: list[Cost] | None = None
+    seconds: float = math.inf
 
     @property
     def applies(self) -> bool:
@@ -362,29 +363,40 @@ class _Turn:
     @functools.cached_property
     def plan(self) -> Plan:
         """The scenarios; while they are looked for, half of the seconds that are left are kept."""
-        return self.judge.plan(self.meter)
+        return self.judge.plan(self.clock)
+
+    @property
+    def testable(self) -> list[PlannedScenario]:
+        """The scenarios that a sample could decide."""
+        planned = self.plan if isinstance(self.plan, tuple) else ()
+        return [each for each in planned if each.claim and is_testable(each.claim, STEPS[-1], self.alpha)]
 
     def affordable(self, ahead: Sequence[_Turn]) -> int:
         """How many trials there is time for, where the attacks ahead share what is left as they share α."""
-        assert self.meter is not None  # noqa: S101 - asked where a time is kept
-        if not (self.applies and self.meter.left):
+        assert self.clock is not None  # noqa: S101 - asked where a time is kept
+        if not (self.applies and self.clock.left):
             return STEPS[0]  # judging says why there is nothing to judge
-        seconds = self.meter.left * self.alpha / sum(turn.alpha for turn in ahead if turn.applies)
-        if self.costs is None:
-            planned = self.plan if isinstance(self.plan, tuple) else ()
-            self.costs = rehearsed(planned, seconds, self.alpha, self.meter)
-        judge = self.judge
-        return affordable(self.costs, self.attack, judge.target.claim, seconds, self.meter, judge.attack)
+        self.seconds = self.clock.left * self.alpha / sum(turn.alpha for turn in ahead if turn.applies)
+        testable = self.testable
+        if not (testable or isinstance(self.attack, Learning)):
+            return STEPS[0]
+        return max(step for step in STEPS if step == STEPS[0] or self._cost(self.clock, testable, step) <= self.seconds)
 
-    @property
-    def seconds_an_output(self) -> float:
-        """As far as looking for scenarios or rehearsing them has shown; infinite where neither drew any."""
-        rehearsed_ = [cost.trial / (2 * cost.planned.answers) for cost in self.costs or ()]
-        return min([self.meter.output if self.meter else math.inf, *rehearsed_])
+    def _cost(self, clock: Clock, testable: Sequence[PlannedScenario], trials: int) -> float:
+        """The seconds that so many trials take: to find scenarios that are learned, to choose and to judge."""
+        larger = sized(self.attack, trials)
+        learning = larger.looks if isinstance(larger, Learning) and larger != self.judge.attack else 0
+        seconds = clock.cost(learning)
+        for planned in testable:
+            for most in (choosing_trials(self.judge.target.claim.composed(planned.answers), trials), trials):
+                batches = sum(1 for _ in planned.sample(Role.JUDGE, (), most, spend_all=False).batches())
+                seconds += 2 * clock.cost(most * planned.answers, batches)
+        return seconds
 
     def described(self, trials: int) -> str:
         """How fast its trials are drawn, and so how many of them judge at the most."""
-        rate = 1 / sum(cost.trial for cost in self.costs or ())
+        assert self.clock is not None  # noqa: S101 - as above
+        rate = 1 / self.clock.cost(2 * sum(planned.answers for planned in self.testable))
         return f"{self.judge.target.name}, {self.attack.name}: {rate:.2g} trials a second, so up to {trials}"
 
     def judge_all(self, trials: int, rounds: int, *, until_refuted: bool) -> None:
@@ -395,9 +407,11 @@ class _Turn:
             self.judge = replace(self.judge, attack=attack)
             self.__dict__.pop("plan", None)
         plan = self.plan
-        with self.meter.charging() if self.meter else contextlib.nullcontext():
+        with self.clock.charging() if self.clock else contextlib.nullcontext():
             share = share_of_alpha(self.alpha, rounds)
-            self.findings = tuple(self.judge.findings(plan, trials, share, until_refuted=until_refuted))
+            self.findings = tuple(
+                self.judge.findings(plan, trials, share, seconds=self.seconds, until_refuted=until_refuted)
+            )
 
     @property
     def refutes(self) -> bool:

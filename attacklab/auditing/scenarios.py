@@ -15,8 +15,8 @@ import numpy as np
 
 from attacklab.attacks.base import FEW, Attack, Scenario
 from attacklab.attacks.failures import answered
+from attacklab.auditing.clock import Clock
 from attacklab.auditing.drawing import Draws, Request
-from attacklab.auditing.meter import Meter
 from attacklab.auditing.samples import NUMBER_BYTES, Role, naming, seed_of
 from attacklab.model.errors import OutsideDomain, TargetError
 from attacklab.model.findings import Severity, described_pair
@@ -66,22 +66,22 @@ class Found:
         return json.dumps([self.pair, events, self.scenario.answers, self.scenario.trials], sort_keys=True)
 
 
-def found_scenarios(draws: Draws, attack: Attack, seed: int, meter: Meter | None = None) -> tuple[Found, ...]:
+def found_scenarios(draws: Draws, attack: Attack, seed: int, clock: Clock | None = None) -> tuple[Found, ...]:
     """Find the scenarios of an attack on pairs that the claim covers, up to where it finds no more in the domain.
 
     Args:
         draws: draws the outputs that it looks at.
         attack: the attack.
         seed: what all randomness is derived from.
-        meter: takes the time, if they have to keep to one.
+        clock: takes the time, if they have to keep to one.
 
     Raises:
         TargetError: the target failed while it was probed.
         AttackError: the attack failed.
-        OutOfTime: the meter leaves no time for what it would look at.
+        OutOfTime: the clock leaves no time for what it would look at.
     """
     target = draws.target
-    probe = Prober(draws, seed, attack.name, meter)
+    probe = Prober(draws, seed, attack.name, clock)
     with naming(attack.name):
         offered = _scenarios_of(attack, target, probe)
         cast = (replace(scenario, pair=target.cast_pair(scenario.pair)) for scenario in offered)
@@ -138,7 +138,7 @@ class Prober:
         draws: draws outputs of the target.
         seed: what all randomness is derived from.
         name: of the attack, or whatever else looks; probes of other names are independent.
-        meter: takes the time, if they have to keep to one.
+        clock: takes the time, if they have to keep to one.
 
     Attributes:
         name: as given.
@@ -147,8 +147,8 @@ class Prober:
         needs_numbers: whether outputs that are not numbers are of no use to whoever looks.
     """
 
-    def __init__(self, draws: Draws, seed: int, name: str, meter: Meter | None = None) -> None:
-        self._draws, self._seed, self.name, self._meter = draws, seed, name, meter
+    def __init__(self, draws: Draws, seed: int, name: str, clock: Clock | None = None) -> None:
+        self._draws, self._seed, self.name, self._clock = draws, seed, name, clock
         self._calls = 0
         self.needs_numbers = False
         self.words = self.output_bytes = 0
@@ -159,7 +159,7 @@ class Prober:
         Raises:
             OutsideDomain: the domain does not hold the input.
             TargetError: the target failed.
-            OutOfTime: the meter leaves no time for so many.
+            OutOfTime: the clock leaves no time for so many.
             _NotNumbers: numbers are needed, and the outputs are something else.
         """
         target = self._draws.target
@@ -168,7 +168,7 @@ class Prober:
             raise OutsideDomain(f"{target.name} was to be probed outside its domain")
         self._calls += 1
         request = Request(cast, trials, seed_of(self._seed, self.name, self._calls, Role.PROBE, 0, 0))
-        drawn = self._meter.draw(self._draws, request) if self._meter else self._draws(request)
+        drawn = self._clock.draw(self._draws, request) if self._clock else self._draws(request)
         outputs = drawn.outputs
         self.words += drawn.words
         if trials:
@@ -180,7 +180,7 @@ class Prober:
 
     def apart(self, name: str) -> Prober:
         """One of another name, which keeps to the same time."""
-        return Prober(self._draws, self._seed, name, self._meter)
+        return Prober(self._draws, self._seed, name, self._clock)
 
 
 def size_of(value: Any, depth: int = 0) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks import ALL_ATTACKS, sized
-from attacklab.attacks.common.failures import FAILS
+from attacklab.attacks.failures import FAILS
 from attacklab.auditing.drawing import Draws
 from attacklab.auditing.ordinary import best
 from attacklab.auditing.scenarios import found_scenarios

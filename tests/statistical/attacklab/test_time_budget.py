@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from attacklab.attacks import ATTACKS, GeneratorSeed, Precision, ZeroRounding
 from attacklab.attacks.base import Event, Probe, Scenario
+from attacklab.auditing.clock import STEPS
 from attacklab.auditing.referee import SHORT_ROUND, AttackResult, Audit, audit, shares
-from attacklab.auditing.time_budget import STEPS
 from attacklab.model.domains import Domain
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import Finding, Verdict
@@ -41,7 +41,7 @@ class Slow:
         return math.floor(answer) + two_sided_geometric(rng, trials)
 
     def audited(self, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> list[AttackResult]:
-        monkeypatch.setattr("attacklab.auditing.time_budget.time.perf_counter", lambda: self.seconds)
+        monkeypatch.setattr("attacklab.auditing.clock.time.perf_counter", lambda: self.seconds)
         target = Target.noise(self, epsilon=1.0, domain=Domain(integers=True))
         settings = {"seconds": None if "trials" in settings else 3.0, "until_refuted": True, **settings}
         return Audit(target, settings.pop("attacks", ATTACKS), **settings).results()
@@ -95,7 +95,7 @@ def test_where_outputs_are_slow_a_plain_flaw_is_refuted_first_and_ends_the_audit
         return int(answer) + two_sided_geometric(rng, trials, 2.0)
 
     slow = Slow(rate, sound=True)
-    monkeypatch.setattr("attacklab.auditing.time_budget.time.perf_counter", lambda: slow.seconds)
+    monkeypatch.setattr("attacklab.auditing.clock.time.perf_counter", lambda: slow.seconds)
     findings = audit(Target.noise(double, epsilon=1.0, domain=Domain(integers=True)))
     assert [one.attack for one in findings if one.refutes] == ["black_box"]
     assert slow.seconds < 15.0
@@ -110,7 +110,7 @@ def test_bare_answers_that_take_fifty_milliseconds_are_refuted(monkeypatch: pyte
         return [answer] * trials
 
     slow = Slow(20.0, sound=True)
-    monkeypatch.setattr("attacklab.auditing.time_budget.time.perf_counter", lambda: slow.seconds)
+    monkeypatch.setattr("attacklab.auditing.clock.time.perf_counter", lambda: slow.seconds)
     findings = audit(Target.noise(bare, epsilon=1.0, domain=Domain(integers=True, bounds=(0, 1))))
     assert [one.attack for one in findings if one.refutes] == ["black_box"]
     assert slow.seconds < 40.0
@@ -240,7 +240,7 @@ def test_where_a_time_is_kept_more_seconds_are_advised(
 ) -> None:
     """The claim is false: 10 outputs do not show it, and 200 show it so that more trials would refute it."""
     slow = Slow(rate, sound=False)
-    monkeypatch.setattr("attacklab.auditing.time_budget.time.perf_counter", lambda: slow.seconds)
+    monkeypatch.setattr("attacklab.auditing.clock.time.perf_counter", lambda: slow.seconds)
     claimed = Target.noise(slow, epsilon=0.35)
     for settings, advice in (({"trials": int(rate)}, ADVICE[0]), ({"seconds": 3.0}, ADVICE[1])):
         (finding,) = audit(claimed, [Above()], **settings)

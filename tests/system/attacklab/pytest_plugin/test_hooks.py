@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from attacklab.auditing.time_budget import STEPS
+from attacklab.auditing.clock import STEPS
 from attacklab.model.claims import Renyi
 from attacklab.model.findings import Verdict, read_record
 from attacklab.pytest_plugin.hooks import CLAIM_ARGUMENTS
