@@ -122,12 +122,13 @@ def test_what_the_system_and_numpy_give_diffprivlib_comes_from_the_generator_alo
 
 DESCRIBED = """
 release = lambda answer, trials, rng: [answer] * trials
-constant = lambda *, epsilon=1.0: {"kind": "noise", "release": release, "epsilon": epsilon, "noise_scale": 0.1}
-with_a_domain = lambda *, epsilon=1.0: {
-    "kind": "dataset", "release": release, "epsilon": epsilon, "domain": {"shape": {"form": "queries", "size": 2}}
-}
-without_a_release = lambda *, epsilon=1.0: {"kind": "noise", "epsilon": epsilon}
-with_something_else = lambda *, epsilon=1.0: {**constant(epsilon=epsilon), "colour": "red"}
+queries = {"shape": {"form": "queries", "size": 2}}
+def constant(*, epsilon=1.0):
+    return {"kind": "noise", "release": release, "epsilon": epsilon, "noise_scale": 0.1}
+def with_a_domain(*, epsilon=1.0):
+    return {"kind": "dataset", "release": release, "epsilon": epsilon, "domain": queries}
+def without_a_release(*, epsilon=1.0): return {"kind": "noise", "epsilon": epsilon}
+def with_something_else(*, epsilon=1.0): return {**constant(epsilon=epsilon), "colour": "red"}
 """
 
 
