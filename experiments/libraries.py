@@ -8,10 +8,11 @@ is withheld.
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,6 +36,7 @@ NARROW_BOUNDS = (1.0, 1.0 + 2.0**-48)  # a sum's doubles are further apart than 
 UNPUBLISHED = Path("reports-unpublished")
 QUICK_ATTACKS: tuple[Attack, ...] = (Precision(), SUM_SENSITIVITY.given(most_records=1 << 10))
 Row = dict[str, Any]
+Entry = tuple[Row, list[Finding]]
 
 
 class Case(NamedTuple):
@@ -74,37 +76,48 @@ def collect(settings: Settings) -> Collected:
     """Audit every mechanism; keep what is publicly known or is not a failure, and withhold the rest with a warning."""
     root, seconds = Path.cwd(), 1.0 if settings.share < 1 else 8.0
     cases, described = all_cases(root, only_here=settings.share < 1), {made.name: made for made in environments(root)}
-    judged, audited, failed = [], set(), []
+    judged, failed = _audited(cases, seconds, settings)
+    audited, order = {case[:2] for case in cases} - failed.keys(), [None, *described]
+    judged += _earlier(settings.previous, described, audited)
+    published = sorted(_published(judged), key=lambda entry: order.index(entry[0]["environment"]))
+    rows = [row for row, _ in published]
+    kept = list(dict.fromkeys(row["environment"] for row in rows if _case(row) not in audited))
+    unbuilt = [made for made in described.values() if made.name not in kept and (settings.share < 1 or made.is_missing)]
+    absent = [f"{made.name} (`{made.build}`)" for made in unbuilt]
+    timings = {"rows": rows, "seconds": seconds, "kept": kept, "failed": [*failed.values()], "absent": absent}
+    return Collected(timings=timings, timed_findings=list(itertools.chain(*(group for _, group in published))))
+
+
+def _audited(cases: Sequence[Case], seconds: float, settings: Settings) -> tuple[list[Entry], dict[Any, str]]:
+    """The rows of all cases; and of each that cannot be loaded the reason: a broken environment hides no other."""
+    judged, failed = [], {}
     for case in cases:
         try:
             findings = case.findings(seconds, share_of_alpha(DEFAULT_ALPHA, len(cases)), settings)
-        except ValueError as error:  # an environment that is broken hides no other
-            failed.append(f"{case.spec} in {case.environment}: {error}")
+        except ValueError as error:
+            failed[case[:2]] = f"{case.spec} in {case.environment}: {error}"
             continue
-        audited.add(case[:2])
         applied = [finding for finding in findings if finding.verdict is not Verdict.NOT_APPLICABLE]
         groups = ([finding for finding in applied if finding.attack == attack.name] for attack in ATTACKS)
         judged += [_judged(case, group) for group in groups if group]
-    previous: Any = settings.previous or {"findings": [], "timings": {"rows": []}}
-    rows = [row for row in previous["timings"]["rows"] if row["environment"] in described and _case(row) not in audited]
-    for row in rows:
-        wanted = (_case(row)[1], row["version"], row["attack"])
-        group = [each for each in previous["findings"] if (each.target, each.target_version, each.attack) == wanted]
-        judged.append((_compared(row, group), group))
-    order = [None, *described]
-    published = sorted(_published(judged), key=lambda entry: order.index(entry[0]["environment"]))
-    kept = [name for name in order if name in {row["environment"] for row, _ in published if _case(row) not in audited}]
-    unbuilt = [made for made in described.values() if (settings.share < 1 or made.is_missing) and made.name not in kept]
-    timings = {"rows": [row for row, _ in published], "seconds": seconds, "kept": kept, "failed": failed}
-    timings["absent"] = [f"{made.name} (`{made.build}`)" for made in unbuilt]
-    return Collected(timings=timings, timed_findings=[finding for _, group in published for finding in group])
+    return judged, failed
+
+
+def _earlier(previous: Any, described: Container[Any], audited: Container[Any]) -> Iterator[Entry]:
+    """What an earlier run measured in environments that are still pinned and were not audited now."""
+    for row in previous["timings"]["rows"] if previous else ():
+        if row["environment"] in described and _case(row) not in audited:
+            wanted = (_case(row)[1], row["version"], row["attack"])
+            found = previous["findings"]
+            group = [each for each in found if (each.target, each.target_version, each.attack) == wanted]
+            yield _compared(row, group), group
 
 
 def _case(row: Row) -> tuple[str | None, str]:
     return row["environment"], f"{row['library']}:{row['mechanism']}"
 
 
-def _judged(case: Case, group: list[Finding]) -> tuple[Row, list[Finding]]:
+def _judged(case: Case, group: list[Finding]) -> Entry:
     """What the scoreboard says of one attack on one mechanism, by its worst scenario; and all its findings."""
     worst = max(decisive(group), key=lambda finding: finding.epsilon_lower or 0.0)
     name, _, mechanism = case.spec.partition(":")
@@ -124,7 +137,7 @@ def _compared(row: Row, group: Sequence[Finding]) -> Row:
     return {**row, "status": said, "link": link}
 
 
-def _published(judged: Sequence[tuple[Row, list[Finding]]]) -> list[tuple[Row, list[Finding]]]:
+def _published(judged: Sequence[Entry]) -> list[Entry]:
     """What may be published; the rest is written where it stays, one file a mechanism of a version."""
     refuted = {_case(row) for row, _ in judged if row["verdict"] == Verdict.VIOLATED}
     for row, group in judged:

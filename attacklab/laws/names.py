@@ -139,25 +139,28 @@ def _named(code: types.CodeType, frame: types.FrameType) -> Iterator[tuple[int, 
     """What code names: the line, the dotted name, the namespace of the author's own that holds it, and the value."""
     line, name, owner, value = 0, "", None, None
     for step in dis.get_instructions(code):
-        text, line = step.argval, (step.positions and step.positions.lineno) or line
+        line = (step.positions and step.positions.lineno) or line
         if step.opname == "COPY":  # of `module.name += 1`
             continue
-        if step.opname in ("LOAD_ATTR", "LOAD_METHOD") and isinstance(value, types.ModuleType | type) and name:
+        if name and step.opname in ("LOAD_ATTR", "LOAD_METHOD") and isinstance(value, types.ModuleType | type):
             is_own = not is_library(getattr(value, "__module__", None) or value.__name__)
             if not (is_own and isinstance(value, type)):  # what an author's own class holds is watched with the class
                 owner = vars(value) if is_own else None
-                name, value = f"{name}.{text}", getattr(value, text, None)
+                name, value = f"{name}.{step.argval}", getattr(value, step.argval, None)
                 continue
         if name:
             yield line, name, owner, value
-        name, owner, value = "", None, None
-        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            owner = frame.f_globals if text in frame.f_globals else None
-            name, value = text, frame.f_globals.get(text, getattr(builtins, text, None))
-        elif step.opname == "LOAD_DEREF" and text in code.co_freevars:
-            name, value = text, frame.f_locals.get(text)
-        elif step.opname == "IMPORT_NAME":
-            name, value = text, sys.modules.get(text)
+        name, owner, value = _loaded(step, code, frame)
+
+
+def _loaded(step: dis.Instruction, code: types.CodeType, frame: types.FrameType) -> tuple[str, Any, Any]:
+    """The name that an instruction loads, the namespace that holds it, and its value; no name where it loads none."""
+    text, names = step.argval, frame.f_globals
+    if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+        return text, names if text in names else None, names.get(text, getattr(builtins, text, None))
+    if step.opname == "LOAD_DEREF" and text in code.co_freevars:
+        return text, None, frame.f_locals.get(text)
+    return (text, None, sys.modules.get(text)) if step.opname == "IMPORT_NAME" else ("", None, None)
 
 
 def _reason(value: Any, code: types.CodeType) -> str | None:
@@ -165,19 +168,22 @@ def _reason(value: Any, code: types.CodeType) -> str | None:
     owner = getattr(value, "__self__", None)
     if isinstance(value, _GENERATORS) or isinstance(owner, _GENERATORS):
         return "draws from elsewhere"
-    is_of_numpy = value is np.datetime64 and not {"now", "today"}.isdisjoint(map(str, code.co_consts))
-    is_of_datetime = isinstance(owner, type) and issubclass(owner, dt.date) and value.__name__ in _CLOCKS
-    if is_of_numpy or is_of_datetime:
+    if _is_clock(value, owner, code):
         return "reads the clock"
-    if value is sys.argv or value is os.environ:
+    if any(value is asked for asked in (sys.argv, os.environ)):
         return "asks the system"
     if isinstance(value, types.BuiltinFunctionType) and value in HASHES and code.co_name != "__hash__":
         return HASHES[value]
-    module = str(getattr(value, "__name__" if isinstance(value, types.ModuleType) else "__module__", ""))
-    if not (callable(value) or isinstance(value, types.ModuleType)):
-        return None
+    is_module = isinstance(value, types.ModuleType)
+    module = str(getattr(value, "__name__" if is_module else "__module__", "")) if callable(value) or is_module else ""
     module = "numpy.random" if module.startswith("numpy.random") else module.partition(".")[0]
     return CLOCKS_AND_GENERATORS.get(module)
+
+
+def _is_clock(value: Any, owner: Any, code: types.CodeType) -> bool:
+    """Whether a value is one of datetime's clocks, or numpy's type of dates where the code asks it for today."""
+    is_of_numpy = value is np.datetime64 and not {"now", "today"}.isdisjoint(map(str, code.co_consts))
+    return is_of_numpy or (isinstance(owner, type) and issubclass(owner, dt.date) and value.__name__ in _CLOCKS)
 
 
 def _order_read(code: types.CodeType, known: Mapping[str, Any]) -> int:
@@ -187,22 +193,26 @@ def _order_read(code: types.CodeType, known: Mapping[str, Any]) -> int:
     sets = {name for name, value in zip(names, values, strict=True) if _is_seeded(value)}
     sets |= {name for name in code.co_names if any(_is_seeded(inspect.getattr_static(it, name, None)) for it in values)}
     functions = _functions(code.co_filename).get(code.co_firstlineno, [])
-    is_part_of_another = code.co_name.endswith("comp>") or code.co_name == "<genexpr>"
+    is_part_of_another = code.co_name.endswith(("comp>", "<genexpr>"))
     if not functions and not is_part_of_another and (sets or _makes_a_set(code)):
         return code.co_firstlineno  # there is no source to look into
-    for function in functions:
-        assigned = [
-            (target.id, _is_set(node.value, sets))
-            for node in ast.walk(function)
-            if isinstance(node, ast.Assign)
-            for target in node.targets
-            if isinstance(target, ast.Name)
-        ]
-        sets |= {name for name, is_set in assigned if is_set} - {name for name, is_set in assigned if not is_set}
-        for node in ast.walk(function):
-            if any(_is_set(part, sets) for part in _read_in_order(node)):
-                return getattr(node, "lineno", code.co_firstlineno)
-    return 0
+    return next((line for function in functions for line in _lines_read_in_order(function, sets)), 0)
+
+
+def _lines_read_in_order(function: Any, sets: set[str]) -> Iterator[int]:
+    """The lines of a function that take the items of a set one by one; `sets` are names of such sets."""
+    nodes = list(ast.walk(function))
+    assigned = [
+        (target.id, _is_set(node.value, sets))
+        for node in nodes
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    ]
+    sets = sets | {name for name, is_set in assigned if is_set} - {name for name, is_set in assigned if not is_set}
+    for node in nodes:
+        if any(_is_set(part, sets) for part in _read_in_order(node)):
+            yield int(getattr(node, "lineno", function.lineno))
 
 
 def _makes_a_set(code: types.CodeType) -> bool:

@@ -26,7 +26,9 @@ _PLAIN = frozenset({int, bool, str, bytes, type(None), float, complex, range, Fr
 _LIBRARIES = frozenset({*sys.stdlib_module_names, "numpy", "scipy", "gmpy2", "typing_extensions", "hypothesis"}) - {
     "__main__"
 }
-_WRAPPING = (property, staticmethod, classmethod, functools.cached_property, types.MappingProxyType)
+_WRAPPING = (
+    property, staticmethod, classmethod, functools.cached_property, types.MappingProxyType, types.CellType,
+)  # fmt: skip
 _BY_IDENTITY = (
     types.ModuleType, types.CodeType, types.GenericAlias, types.MemberDescriptorType, types.GetSetDescriptorType,
     types.WrapperDescriptorType, types.MethodDescriptorType,
@@ -45,20 +47,18 @@ def is_library(module: Any) -> bool:
 def is_fixed(value: Any) -> bool:
     """Whether a value holds nothing that can change."""
     kind = type(value)
-    if kind is tuple or kind is frozenset:
+    if kind in (tuple, frozenset):
         return all(map(is_fixed, value))
     if kind is types.FunctionType:
         return is_library(value.__module__) or not any(_held_by(value))
-    if kind is types.MethodType:
-        return is_fixed(value.__func__) and is_fixed(value.__self__)
+    if kind in (types.MethodType, types.BuiltinFunctionType):
+        return is_fixed(getattr(value, "__func__", None)) and is_fixed(value.__self__)
     if isinstance(value, type):
         return is_library(value.__module__)
     if dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
         return all(is_fixed(getattr(value, field.name, None)) for field in dataclasses.fields(kind))
     if isinstance(value, np.ndarray | np.generic):
         return not value.dtype.hasobject and not getattr(value.flags, "writeable", False)
-    if kind is types.BuiltinFunctionType:
-        return is_fixed(value.__self__)
     return kind in _PLAIN or isinstance(value, (np.ufunc, *_BY_IDENTITY))
 
 
@@ -101,28 +101,32 @@ class _Pickler(pickle.Pickler):
         kind = type(value)
         if value is _written:
             return NotImplemented
-        if kind in _PLAIN and kind is not range:
+        if kind in _PLAIN - {range}:
             return _written, (kind.__name__, tag(value)[1])  # type: ignore[index]
         if kind is types.FunctionType:
             return _written, ("function", id(value.__code__)), None if is_library(value.__module__) else _held_by(value)
         if isinstance(value, type):
             return _written, ("class", id(value)), None if is_library(value.__module__) else _attributes_of_class(value)
-        if kind is types.MethodType:
-            is_bare = _is_own(type(value.__self__)) and not _attributes(value.__self__)
-            return _written, ("method", value.__func__), (type(value.__self__) if is_bare else value.__self__,)
         if kind is functools._lru_cache_wrapper:
             return _written, ("cache", value.__wrapped__)
         if isinstance(value, _BY_IDENTITY) or kind is object:
             return _written, ("the very object", id(value))
-        if kind in _WRAPPING or kind is types.CellType:
+        if kind in _WRAPPING:
             return _written, (kind.__name__,), tuple(gc.get_referents(value))
-        if not _is_own(kind):
-            return NotImplemented
-        reduced = value.__reduce_ex__(4)
-        make, arguments, _, items, pairs = (*(reduced if isinstance(reduced, tuple) else ()), *[None] * 5)[:5]
-        held, base = _attributes(value), (make, arguments, list(items or ()), list(pairs or ()))
-        is_sentinel = not held and arguments == (kind,) and not items and not pairs
-        return _written, ("object", kind, id(value) if is_sentinel else 0), (held, base)
+        return _object(value) if _is_own(kind) or kind is types.MethodType else NotImplemented
+
+
+def _object(value: Any) -> Any:
+    """How to write a bound method, or an object of an author's own class."""
+    kind = type(value)
+    if kind is types.MethodType:
+        is_bare = _is_own(type(value.__self__)) and not _attributes(value.__self__)
+        return _written, ("method", value.__func__), (type(value.__self__) if is_bare else value.__self__,)
+    reduced = value.__reduce_ex__(4)
+    make, arguments, _, items, pairs = (*(reduced if isinstance(reduced, tuple) else ()), *[None] * 5)[:5]
+    held, base = _attributes(value), [make, arguments, *map(list, (items or (), pairs or ()))]
+    is_sentinel = not held and base[1:] == [(kind,), [], []]
+    return _written, ("object", kind, id(value) if is_sentinel else 0), (held, base)
 
 
 def _written(*parts: Any) -> None:

@@ -194,11 +194,7 @@ def _law(case: Case, about: Ask, budget: Budget) -> str | None:
 
 
 def _unlike_law(law: Any, right: Mapping[str, Bounds], rest: Fraction) -> str | None:
-    if not isinstance(law, list) or not all(isinstance(entry, list) and len(entry) == 2 for entry in law):
-        raise UsageError("law must be a list of pairs of an outcome and its probability")
-    answered = {_key(outcome): _ends(probability) for outcome, probability in law}
-    if len(answered) < len(law):
-        raise UsageError("law names an outcome twice")
+    answered = _probabilities(law)
     if (least := sum(bounds.lower for bounds in answered.values())) > 1:
         return f"its probabilities sum to {_shown(least)}"
     for outcome, bounds in right.items():
@@ -239,6 +235,15 @@ def _number(text: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)):
         raise UsageError(f"{str(text)[:80]!r} is not a number")
     return value
+
+
+def _probabilities(law: Any) -> dict[str, Bounds]:
+    if not isinstance(law, list) or not all(isinstance(entry, list) and len(entry) == 2 for entry in law):
+        raise UsageError("law must be a list of pairs of an outcome and its probability")
+    bounds = {_key(outcome): _ends(probability) for outcome, probability in law}
+    if len(bounds) < len(law):
+        raise UsageError("law names an outcome twice")
+    return bounds
 
 
 def _outputs(answer: Answer, budget: Budget) -> list[Any]:

@@ -42,22 +42,25 @@ def read_file(path: Path) -> dict[str, Any]:
         raise BadVectors(f"{path} is not a file of vectors: it has no type")
     if read.get("version") != VERSION:
         raise BadVectors(f"{path} is of version {read.get('version')!r}; this program reads version {VERSION}")
-    folder = path.parent / SCHEMAS
-    errors = list(_validator(folder, read["type"], path).iter_errors(read))
+    if wrong := _wrong(read, _validator(path.parent / SCHEMAS, read["type"], path)):
+        raise BadVectors(f"{path}: {wrong}")
+    return read
+
+
+def _wrong(read: dict[str, Any], validator: Any) -> str:
+    """What is wrong with a file of this version, in one line; nothing if all is right."""
+    errors = list(validator.iter_errors(read))
     telling = [error for error in errors if error.validator != "unevaluatedProperties"]
     worst = jsonschema.exceptions.best_match(telling or errors)
     if worst is not None:
-        place = "/".join(map(str, worst.absolute_path)) or "the file"
-        raise BadVectors(f"{path}: {place}: {worst.message[:200]}")
-    numbers = [case["id"] for group in read["groups"] for case in group["cases"]]
-    if numbers != list(range(1, read["cases"] + 1)):
-        raise BadVectors(f"{path}: cases are not numbered from 1 to {read['cases']}")
-    flags = {flag for group in read["groups"] for case in group["cases"] for flag in case["flags"]}
-    if flags != read["notes"].keys():
-        wrong, *_ = sorted(flags ^ read["notes"].keys())
-        what = f"the flag {wrong} has no note" if wrong in flags else f"no case has the flag {wrong}, which has a note"
-        raise BadVectors(f"{path}: {what}")
-    return read
+        return f"{'/'.join(['file', *map(str, worst.absolute_path)])}: {worst.message[:200]}"
+    cases = [case for group in read["groups"] for case in group["cases"]]
+    if [case["id"] for case in cases] != list(range(1, read["cases"] + 1)):
+        return f"cases are not numbered from 1 to {read['cases']}"
+    flags = {flag for case in cases for flag in case["flags"]}
+    for flag in sorted(flags ^ read["notes"].keys()):
+        return f"the flag {flag} has no note" if flag in flags else f"no case has the flag {flag}, which has a note"
+    return ""
 
 
 def _validator(folder: Path, name: str, path: Path) -> Any:
