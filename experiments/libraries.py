@@ -76,31 +76,32 @@ def collect(settings: Settings) -> Collected:
     """Audit every mechanism; keep what is publicly known or is not a failure, and withhold the rest with a warning."""
     root, seconds = Path.cwd(), 1.0 if settings.share < 1 else 8.0
     cases, described = all_cases(root, only_here=settings.share < 1), {made.name: made for made in environments(root)}
-    judged, failed = _audited(cases, seconds, settings)
-    audited, order = {case[:2] for case in cases} - failed.keys(), [None, *described]
+    judged, audited, failed = _audited(cases, seconds, settings)
+    order = [None, *described]
     judged += _earlier(settings.previous, described, audited)
     published = sorted(_published(judged), key=lambda entry: order.index(entry[0]["environment"]))
     rows = [row for row, _ in published]
     kept = list(dict.fromkeys(row["environment"] for row in rows if _case(row) not in audited))
     unbuilt = [made for made in described.values() if made.name not in kept and (settings.share < 1 or made.is_missing)]
     absent = [f"{made.name} (`{made.build}`)" for made in unbuilt]
-    timings = {"rows": rows, "seconds": seconds, "kept": kept, "failed": [*failed.values()], "absent": absent}
+    timings = {"rows": rows, "seconds": seconds, "kept": kept, "failed": failed, "absent": absent}
     return Collected(timings=timings, timed_findings=list(itertools.chain(*(group for _, group in published))))
 
 
-def _audited(cases: Sequence[Case], seconds: float, settings: Settings) -> tuple[list[Entry], dict[Any, str]]:
-    """The rows of all cases; and of each that cannot be loaded the reason: a broken environment hides no other."""
-    judged, failed = [], {}
+def _audited(cases: Sequence[Case], seconds: float, settings: Settings) -> tuple[list[Entry], set[Any], list[str]]:
+    """The rows of all cases, which cases they are, and why others cannot be loaded: none of these hides another."""
+    judged, audited, failed = [], set(), []
     for case in cases:
         try:
             findings = case.findings(seconds, share_of_alpha(DEFAULT_ALPHA, len(cases)), settings)
         except ValueError as error:
-            failed[case[:2]] = f"{case.spec} in {case.environment}: {error}"
+            failed.append(f"{case.spec} in {case.environment}: {error}")
             continue
+        audited.add(case[:2])
         applied = [finding for finding in findings if finding.verdict is not Verdict.NOT_APPLICABLE]
         groups = ([finding for finding in applied if finding.attack == attack.name] for attack in ATTACKS)
         judged += [_judged(case, group) for group in groups if group]
-    return judged, failed
+    return judged, audited, failed
 
 
 def _earlier(previous: Any, described: Container[Any], audited: Container[Any]) -> Iterator[Entry]:
