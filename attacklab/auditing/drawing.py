@@ -19,7 +19,6 @@ from concurrent.futures import Executor, Future
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-import cloudpickle
 import numpy as np
 
 from attacklab.model.errors import (
@@ -34,7 +33,7 @@ from attacklab.model.errors import (
 from attacklab.model.floats import default_errors, require_ieee_arithmetic
 from attacklab.model.random_bits import words_between
 from attacklab.model.targets import Outputs, Target
-from attacklab.processes.sending import CannotBeSent, sent, unsendable
+from attacklab.processes.sending import CannotBeSent, answered, read_answer, sent, unsendable
 
 Load: TypeAlias = Callable[[], Target]
 Say: TypeAlias = Callable[[str], object]
@@ -104,6 +103,7 @@ class Draws:
         self.target, self._executor, self._say = target, executor, say
         self._load, self._seconds_left = load, here_seconds
         self._job: bytes | None = None
+        self._classes: list[type] = []
 
     def claiming(self, target: Target) -> Draws:
         """The same draws, of the target with another claim."""
@@ -143,7 +143,7 @@ class Draws:
             return False
         if self._job is None:
             try:
-                self._job, _ = sent(self._load or partial(_itself, self.target), self.target.version)
+                self._job, self._classes = sent(self._load or partial(_itself, self.target), self.target.version)
             except CannotBeSent as error:
                 self._executor = None
                 self._say(
@@ -193,7 +193,7 @@ class Draws:
             raise TargetError(f"{self.target.name}: a worker process died ({in_one_line(death)})") from death
 
     def _read(self, reply: bytes) -> Drawn:
-        drawn: Drawn | LabError = pickle.loads(reply)  # noqa: S301 - our own worker wrote it
+        drawn: Drawn | LabError = read_answer(reply, self._classes)
         if isinstance(drawn, LabError):
             raise drawn
         return drawn
@@ -215,24 +215,23 @@ def _itself(target: Target) -> Target:
 def _draw_in_worker(job: bytes, request: Request) -> bytes:
     """What a draw gave, or the error that it ended in: whatever is raised is the worker's own fault."""
     try:
-        target = _loaded(job)
+        target, classes = _loaded(job)
         drawn = draw(target, *request)
         require_ieee_arithmetic()
         try:
-            reply: bytes = cloudpickle.dumps(drawn)
-            return reply
+            return answered(drawn, classes)
         except Exception as error:  # whatever the __reduce__ of somebody's class raises
             raise TargetError(unsendable(f"an output of {target.name}", error)) from error
     except LabError as error:
         kinds = (ArithmeticModeError, OutsideDomain, Refused, TargetError)
         kind = next((kind for kind in kinds if isinstance(error, kind)), LabFault)
-        return pickle.dumps(kind(in_one_line(error)))
+        return answered(kind(in_one_line(error)), [])
 
 
 @functools.lru_cache(maxsize=4)
-def _loaded(job: bytes) -> Target:
+def _loaded(job: bytes) -> tuple[Target, list[type]]:
     try:
-        load, version, _ = pickle.loads(job)  # noqa: S301 - written by `Draws`
+        load, version, classes = pickle.loads(job)  # noqa: S301 - written by `Draws`
         target: Target = load()
     except Exception as error:
         raise LabFault(f"a worker cannot load the target: {in_one_line(error)}") from error
@@ -242,4 +241,4 @@ def _loaded(job: bytes) -> Target:
             "give every worker the same files, and start again"
         )
     np.empty(KEPT_BYTES, dtype=np.uint8)
-    return target
+    return target, classes

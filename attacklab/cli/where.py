@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future
+from concurrent.futures import BrokenExecutor, Executor, Future
 from typing import Any
 
 from attacklab.libraries import Library
@@ -74,9 +74,15 @@ class Processes(Executor):
         """As any executor."""
         from loky import get_reusable_executor  # here, because few audits need it
 
-        self._running = get_reusable_executor(self._count, timeout=None, initializer=_end_with_parent)
-        future: Future[Any] = self._running.submit(fn, *args, **kwargs)
-        return future
+        def submitted() -> Future[Any]:
+            self._running = get_reusable_executor(self._count, timeout=None, initializer=_end_with_parent)
+            future: Future[Any] = self._running.submit(fn, *args, **kwargs)
+            return future
+
+        try:
+            return submitted()
+        except BrokenExecutor:  # a worker has died since it was asked for
+            return submitted()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = True) -> None:  # noqa: ARG002 - the interface
         """End the processes: what they still do is no longer wanted."""
