@@ -10,23 +10,27 @@ ends with it, at the latest when this process ends. A system that cannot fork st
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import os
 import pickle
 import random
 import subprocess
 import sys
 import threading
+import time
+import traceback
 from collections.abc import Callable
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from attacklab.model.errors import LabError, LabFault, in_one_line
+from attacklab.model.errors import LabError, LabFault, TargetError, in_one_line
+from attacklab.processes.group import ProcessGroup, signal_name
 from attacklab.processes.sending import CannotBeSent, answered, name_of, read_answer, sent, unsendable
-from attacklab.processes.worker import NoAnswer, TookTooLong, Worker, made, outcome_of
-
-__all__ = ["NoAnswer", "TookTooLong", "close", "run_in_fresh_process"]
 
 Result = TypeVar("Result")
 
@@ -36,8 +40,39 @@ SECONDS = 60.0
 PRELOADED: list[str] = []
 """Modules that the process which forks imports, besides those of this package that are loaded here when it starts."""
 
+LOOK_SECONDS = 1.0
+"""How often a process that does not answer is checked: a process that it started may keep its pipe open."""
+
+STARTING_SECONDS = 120.0
+"""How long a Python may take to start and to import, on a busy machine."""
+
 _SEED = 0x5EED
 """The seed of the global generators in the other process."""
+
+_PROGRAM = "import sys; sys.path[:] = sys.argv[2:]; from attacklab.processes.fresh import serve; serve(sys.argv[1])"
+
+
+class NoAnswer(TargetError):
+    """A call in another process ended that process, or took too long.
+
+    Args:
+        name: what was called.
+        how: how the process ended, in words, such as `exited with status 3`.
+    """
+
+    def __init__(self, name: str, how: str) -> None:
+        super().__init__(name, how)
+        self.name, self.how = name, how
+
+    def __str__(self) -> str:
+        return f"{self.name} ended its process ({self.how}) in another process; let it return or raise"
+
+
+class TookTooLong(NoAnswer):
+    """A call in another process did not end in time."""
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.how} in another process; give it more time"
 
 
 def run_in_fresh_process(function: Callable[..., Result], *arguments: Any, seconds: float = SECONDS) -> Result:
@@ -64,29 +99,93 @@ def run_in_fresh_process(function: Callable[..., Result], *arguments: Any, secon
     name = name_of(function)
     payload, classes = sent(function, arguments)
     call = _in_a_fork if hasattr(os, "fork") else _in_a_new_process
-    answer = call(name, (sys.path, str(Path.cwd()), payload), seconds)
+    reply = call(name, pickle.dumps((sys.path, str(Path.cwd()), payload)), seconds)
+    how, answer = pickle.loads(reply)  # noqa: S301 - our own process wrote it
+    if how == "died":
+        raise NoAnswer(name, answer)
+    if how == "raised":
+        raise answer
     try:
         return read_answer(answer, classes)  # type: ignore[no-any-return]
     except Exception as error:  # whatever the classes of the result do when they are made
         raise CannotBeSent(f"what {name} returned in another process cannot be read: {in_one_line(error)}") from error
 
 
-_asking = threading.Lock()
-_worker: Worker | None = None
+class _Forker:
+    """A running process that makes each call in a fork; one that is no longer usable after a call must be closed."""
 
+    def __init__(self) -> None:
+        requests, self._requests = Pipe(duplex=False)
+        self._answers, answers = Pipe(duplex=False)
+        loaded = [module for module in sys.modules if module.startswith("attacklab.")]
+        imports = (*PRELOADED, *(module for module in loaded if not module.endswith("__main__")))
+        flags = ["-O"] * sys.flags.optimize
+        with requests, answers:
+            self._group = ProcessGroup(
+                [sys.executable, *flags, "-c", _PROGRAM, ",".join(imports), *sys.path],
+                stdin=requests.fileno(),
+                stdout=answers.fileno(),
+                env=_environment(),
+            )
+        self._is_ready, self._is_asked = False, False
 
-def _in_a_fork(name: str, arguments: tuple[Any, ...], seconds: float) -> bytes:
-    global _worker
-    with _asking:
-        if _worker is None:
-            loaded = [module for module in sys.modules if module.startswith("attacklab.")]
-            imports = (*PRELOADED, *(module for module in loaded if not module.endswith("__main__")))
-            _worker = Worker(forks=True, imports=imports, env=_environment())
+    @property
+    def is_usable(self) -> bool:
+        """Whether it can be called again: it answered, and was not killed by what a fork of it did."""
+        return not self._is_asked and self._group.process.poll() is None
+
+    def close(self) -> None:
+        """End the process with all that it has started."""
+        self._group.close()
+        self._requests.close()
+        self._answers.close()
+
+    def call(self, name: str, request: bytes, seconds: float) -> bytes:
+        """Make the call that a request holds; errors call it by the name."""
+        self._is_asked = True
         try:
-            answer: bytes = _worker.call(name, _called, *arguments, seconds=seconds)
-            return answer
+            if not self._is_ready and self._reply(STARTING_SECONDS) is None:
+                raise NoAnswer(name, f"did not start within {STARTING_SECONDS:g} s")
+            self._is_ready = True
+            self._requests.send_bytes(request)
+            reply = self._reply(seconds)
+        except (EOFError, OSError):
+            raise NoAnswer(name, _told(self._group.status())) from None
+        if reply is None:
+            raise TookTooLong(name, f"did not end within {seconds:g} s")
+        self._is_asked = False
+        return reply
+
+    def _reply(self, seconds: float) -> bytes | None:
+        """The next message; None if there is none in time."""
+        deadline = time.monotonic() + seconds
+        while not self._answers.poll(max(0.0, min(LOOK_SECONDS, deadline - time.monotonic()))):
+            if time.monotonic() >= deadline:
+                return None
+            if self._group.process.poll() is not None and not self._answers.poll():
+                raise EOFError
+        return self._answers.recv_bytes()
+
+
+def _told(status: int | None) -> str:
+    if status is None:
+        return "closed its connection"
+    return f"exited with status {status}" if status >= 0 else f"was killed by {signal_name(-status)}"
+
+
+_asking = threading.Lock()
+_forker: _Forker | None = None
+
+
+def _in_a_fork(name: str, request: bytes, seconds: float) -> bytes:
+    global _forker
+    with _asking:
+        if _forker is None:
+            _forker = _Forker()
+        try:
+            return _forker.call(name, request, seconds)
         finally:  # it may have been late, or Ctrl-C came, and it is still at work
-            if not _worker.is_usable:
+            if not _forker.is_usable:
                 _close()
 
 
@@ -97,10 +196,10 @@ def close() -> None:
 
 
 def _close() -> None:
-    global _worker
-    if _worker is not None:
-        _worker.close()
-        _worker = None
+    global _forker
+    if _forker is not None:
+        _forker.close()
+        _forker = None
 
 
 def _environment() -> dict[str, str]:
@@ -110,26 +209,29 @@ def _environment() -> dict[str, str]:
     return {**os.environ, **threads, "PYTHONHASHSEED": seed}
 
 
-def _in_a_new_process(name: str, arguments: tuple[Any, ...], seconds: float) -> bytes:
+def _in_a_new_process(name: str, request: bytes, seconds: float) -> bytes:
     """A call in a Python started for it."""
     code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import answer_once; answer_once()"
-    command, request = [sys.executable, "-c", code], pickle.dumps((_called, arguments))
     try:
         done = subprocess.run(  # noqa: S603 - it is this Python
-            command, input=request, stdout=subprocess.PIPE, env=_environment(), timeout=seconds, check=True
+            [sys.executable, "-c", code],
+            input=request,
+            stdout=subprocess.PIPE,
+            env=_environment(),
+            timeout=seconds,
+            check=True,
         )
     except subprocess.TimeoutExpired:
         raise TookTooLong(name, f"did not end within {seconds:g} s") from None
     except subprocess.CalledProcessError as error:
         raise NoAnswer(name, f"exited with status {error.returncode}") from None
-    answer: bytes = outcome_of(done.stdout, name)
-    return answer
+    return bytes(done.stdout)
 
 
 def _forget() -> None:
-    """In a fork of this process: leave the lock and the worker to the process that has them."""
-    global _asking, _worker
-    _asking, _worker = threading.Lock(), None
+    """In a fork of this process: leave the lock and the process that is kept to the one that has them."""
+    global _asking, _forker
+    _asking, _forker = threading.Lock(), None
 
 
 if hasattr(os, "register_at_fork"):
@@ -137,6 +239,64 @@ if hasattr(os, "register_at_fork"):
 
 
 # In the other process
+
+
+def serve(imports: str) -> None:
+    """Make the calls that arrive on standard input, each in a fork, until there are no more."""
+    requests, answers = Connection(os.dup(0), writable=False), Connection(os.dup(1), readable=False)
+    with open(os.devnull, "rb") as nothing:  # noqa: PTH123 - nothing else of `Path` is needed
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(2, 1)
+    for needed in filter(None, imports.split(",")):
+        with contextlib.suppress(Exception):
+            importlib.import_module(needed)
+    with contextlib.suppress(EOFError, BrokenPipeError):  # nobody is asking any more
+        answers.send_bytes(b"ready")
+        while True:
+            answers.send_bytes(_made_in_a_fork(requests.recv_bytes()))
+
+
+def _made_in_a_fork(request: bytes) -> bytes:
+    reads, writes = Pipe(duplex=False)
+    child = os.fork()
+    if not child:
+        reads.close()
+        _answer_and_exit(request, writes)
+    writes.close()
+    with reads:
+        try:
+            reply = reads.recv_bytes()
+        except EOFError:
+            reply = b""
+    _, status = os.waitpid(child, 0)
+    return reply or pickle.dumps(("died", _told(os.waitstatus_to_exitcode(status))))
+
+
+def _answer_and_exit(request: bytes, writes: Connection) -> NoReturn:
+    status, pid = 1, os.getpid()
+    try:
+        reply = _made(request)
+        if os.getpid() == pid:  # and not a copy of this process that the call made
+            for stream in (sys.stdout, sys.stderr):
+                with contextlib.suppress(Exception):  # the call may have closed or replaced it
+                    stream.flush()
+            writes.send_bytes(reply)
+            status = 0
+    finally:
+        os._exit(status)
+
+
+def _made(request: bytes) -> bytes:
+    """Make a call, and say what came of it."""
+    try:
+        return pickle.dumps(("returned", _called(*pickle.loads(request))))  # noqa: S301 - our own parent wrote it
+    except BaseException as error:  # a call may not end this process
+        copy: Exception = LabFault(in_one_line(error))
+        with contextlib.suppress(Exception):  # whatever somebody's class does
+            same = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
+            copy = same if isinstance(same, LabError) else copy
+        copy.add_note(f"In another process:\n{''.join(traceback.format_exception(error))}")
+        return pickle.dumps(("raised", copy))
 
 
 def _called(path: list[str], directory: str, payload: bytes) -> bytes:
@@ -166,6 +326,6 @@ def answer_once() -> None:
     """Make the call on standard input, and answer on standard output: where there is no fork."""
     answers = os.dup(1)
     os.dup2(2, 1)
-    reply = made(sys.stdin.buffer.read())
+    reply = _made(sys.stdin.buffer.read())
     with os.fdopen(answers, "wb") as file:
         file.write(reply)
