@@ -21,7 +21,9 @@ from attacklab.attacks.local_sensitivity import LocalSensitivity
 from attacklab.attacks.lost_weights import LostWeights
 from attacklab.attacks.low_bit_gaussian import LowBitGaussian
 from attacklab.attacks.low_bit_laplace import LowBitLaplace
+from attacklab.attacks.no_noise import BARE_PART, NO_NOISE
 from attacklab.attacks.precision import Precision
+from attacklab.attacks.rare_keys import RARE_KEYS
 from attacklab.attacks.repeated_noise import RepeatedNoise
 from attacklab.attacks.score_overflow import ScoreOverflow
 from attacklab.attacks.truncated_addition import TruncatedAddition
@@ -30,11 +32,14 @@ from attacklab.attacks.zero_rounding import ZeroRounding
 __all__ = [
     "ALL_ATTACKS",
     "ATTACKS",
+    "BARE_PART",
     "DOUBLE_BUDGET",
     "FAILING_SIZE",
     "INTEGER_CAST",
     "MISSING_CLIP",
+    "NO_NOISE",
     "POSITION_CHUNKS",
+    "RARE_KEYS",
     "SPECIAL_VALUES",
     "SUM_SENSITIVITY",
     "Alignment",
@@ -56,6 +61,8 @@ __all__ = [
 ]
 
 ATTACKS: tuple[Attack, ...] = (
+    NO_NOISE,
+    BARE_PART,
     ZeroRounding(),
     LostWeights(),
     ScoreOverflow(),
@@ -73,6 +80,7 @@ ATTACKS: tuple[Attack, ...] = (
     DOUBLE_BUDGET,
     FAILING_SIZE,
     SPECIAL_VALUES,
+    RARE_KEYS,
     RepeatedNoise(),
     BlackBox(),
 )

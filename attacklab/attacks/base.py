@@ -159,6 +159,7 @@ class FunctionAttack:
         kinds: the kinds of targets that can have it.
         source: where it was described.
         settings: what `find` is given besides, by name.
+        decides_alone: whether an audit ends where it refutes the claim, as nothing else is to be said then.
     """
 
     find: Callable[..., Iterable[Scenario]]
@@ -166,6 +167,7 @@ class FunctionAttack:
     kinds: frozenset[Kind]
     source: str
     settings: tuple[tuple[str, Any], ...] = ()
+    decides_alone: bool = False
 
     @property
     def name(self) -> str:

@@ -282,7 +282,7 @@ class Audit:
                     self.say(turn.described(trials))
                 if trials > turn.trials:
                     turn.judge_all(trials, rounds=2 if until_refuted else 1, until_refuted=slow)
-                if until_refuted and turn.refutes:
+                if turn.refutes and (until_refuted or getattr(turn.attack, "decides_alone", False)):
                     break
         require_ieee_arithmetic()  # a target may have loaded a library that changed it
         results = [AttackResult(turn.attack, turn.trials, turn.alpha, turn.findings) for turn in turns if turn.trials]

@@ -11,6 +11,7 @@ import pytest
 
 from attacklab import attacks
 from attacklab.attacks import ALL_ATTACKS
+from attacklab.attacks.base import FunctionAttack
 from attacklab.auditing.flaws import LATTICE, NAMES, Flaw, catalogue, exact_call
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import FAILURE, ON_LATTICE, TOO_LITTLE, Verdict
@@ -32,9 +33,11 @@ def test_an_attack_that_no_list_names_has_one_too() -> None:
     """Whatever is written into the package with a name and a flaw is an attack."""
     found = set()
     for module in pkgutil.walk_packages(attacks.__path__, f"{attacks.__name__}."):
-        for _, member in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
+        for _, member in inspect.getmembers(importlib.import_module(module.name)):
+            if isinstance(member, FunctionAttack):
+                found.add(member.name)
             fields = getattr(member, "__dataclass_fields__", {})
-            if {"name", "flaw"} <= set(fields) and hasattr(member, "scenarios"):
+            if {"name", "flaw"} <= set(fields) and inspect.isclass(member) and hasattr(member, "scenarios"):
                 found.add(fields["name"].default)
     assert found | set(NAMES.values()) == set(catalogue())
 

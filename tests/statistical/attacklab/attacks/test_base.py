@@ -45,7 +45,7 @@ APPLIES: dict[str, set[Kind]] = {
     **{key: {SUM, MEAN} for key in ("sum_sensitivity", "missing_clip", "failing_size")},
     **{key: {MEAN} for key in ("position_chunks", "double_budget")},
     "local_sensitivity": {SUM, MEAN, DATASET},
-    "generator_state": {DATASET},
+    **{key: {DATASET} for key in ("generator_state", "bare_part", "rare_keys")},
     "special_values": set(Kind) - {DATASET},
     "repeated_noise": set(Kind) - {DATASET},  # those of datasets say which pairs to try
     "black_box": set(Kind),

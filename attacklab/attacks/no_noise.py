@@ -1,0 +1,130 @@
+"""No noise: one input always gives the same output, or the same part of it, so that a single one tells its input."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.attacks.base import Event, FunctionAttack, Probe, Scenario, as_floats, ends, pair_of_answers
+from attacklab.attacks.failures import failed, probed
+from attacklab.attacks.features import features, hashes
+from attacklab.model.errors import OutsideDomain
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.plain_text import quoted
+from attacklab.model.targets import Kind, Outputs, Target, are_numbers
+
+MOST_PAIRS, MOST_PAIRS_OF_PARTS = 4, 12  # how many pairs of a target on datasets are looked at
+
+
+def no_noise(target: Target, probe: Probe) -> Iterator[Scenario]:
+    """A target that releases what it computes, with no noise at all.
+
+    Noise whose scale is 0, or that a refactoring has lost, leaves the bare answer. Every other attack would see a flaw
+    of its own in that, so this one comes first, and an audit that it decides ends with it.
+
+    The adversary draws a few outputs of either input of a pair: two answers, or utilities, or records, as far apart as
+    neighbours may be; of datasets, the first pairs that are declared or follow from the domain. If all outputs of one
+    input are alike, bit for bit, and unlike those of the other, it bets on that very output. Where the answer is known,
+    the output must be the answer, as a constant that is added to it is noise that repeats (see `repeated_noise`).
+
+    A negative result does not rule out inputs without noise other than those tried, nor parts of an output without
+    noise.
+    """
+    with contextlib.suppress(OutsideDomain):
+        for pair, answers in itertools.islice(_pairs(target), MOST_PAIRS):
+            sides = _sides(probe, pair)
+            known = [np.unique(hashes(outputs)) for outputs in sides]
+            bare = all(map(_is, sides, answers)) and [len(values) for values in known] == [1, 1]
+            if bare and known[0][0] != known[1][0]:
+                words = f"the output is {quoted(sides[0].tolist()[0])}"
+                yield Scenario(pair, (Event(words, partial(_equals, known=known[0][0])),))
+                return
+
+
+def bare_part(target: Target, probe: Probe) -> Iterator[Scenario]:
+    """A part of the output has no noise: a coordinate, a key that is there, a length, an order.
+
+    A query adds noise to the counts that it releases, but not to the list of keys, to how many there are, to the value
+    beside them, or to a coordinate that somebody forgot.
+
+    The adversary takes the first pairs that are declared or follow from the domain, and draws a few outputs of either
+    input. It looks for a part, or for something that can be read off the whole, that is always the same for one input,
+    and always another for its neighbour. It bets on that value.
+
+    A negative result does not rule out parts that lack noise on other inputs, or that are now and then missing.
+    """
+    following = () if target.domain is None else target.domain.pairs(target.relation)
+    for pair in itertools.islice(itertools.chain(target.pairs, following), MOST_PAIRS_OF_PARTS):
+        sides = _sides(probe, pair)
+        if not all(map(len, sides)) or (sides[0].ndim == 1 and are_numbers(sides[0])):
+            continue
+        for feature in features(sides[0]):
+            values = [np.unique(as_floats(feature.of(outputs))) for outputs in sides]
+            if [len(side) for side in values] == [1, 1] and not np.array_equal(*values, equal_nan=True):
+                words = f"{feature.description} is {values[0][0]:.17g}"
+                bet = partial(_reads, of=feature.of, value=float(values[0][0]))
+                yield Scenario(pair, (Event(words, bet),))
+                return
+
+
+def _sides(probe: Probe, pair: NeighbouringPair) -> list[Outputs]:
+    """A few outputs of either input; none where the target fails on one of them."""
+    sides = [probed(probe, side) for side in (pair.first, pair.second)]
+    given = [outputs for outputs in sides if outputs is not None and not failed(outputs).any()]
+    return given if len(given) == len(sides) else [np.empty(0)] * len(sides)
+
+
+def _pairs(target: Target) -> Iterator[tuple[NeighbouringPair, tuple[float | None, float | None]]]:
+    """Pairs, with their answers where these are known."""
+    if target.kind is Kind.NOISE:
+        pair, first, second = pair_of_answers(target, target.sensitivity, 0.0)
+        yield pair, (first, second)
+    elif target.kind is Kind.SELECTION:
+        step = np.array([target.sensitivity, 0.0])
+        pair = NeighbouringPair.utilities(step, step[::-1], sensitivity=target.sensitivity)
+        yield target.adapted(pair), (None, None)
+    elif target.kind is Kind.DATASET:
+        following = () if target.domain is None else target.domain.pairs(target.relation)
+        for pair in itertools.chain(target.pairs, following):
+            yield pair, (None, None)
+    else:
+        near, far = ends(target)
+        both = [near, far] if target.relation is Relation.ADD_REMOVE else [far]
+        relation = target.relation or Relation.SUBSTITUTE
+        pair = NeighbouringPair.records(np.array(both), np.array([near]), relation)
+        yield pair, (sum(both) / (len(both) if target.kind is Kind.MEAN else 1), near)
+
+
+def _is(outputs: Outputs, answer: float | None) -> bool:
+    return answer is None or (are_numbers(outputs) and bool((as_floats(outputs) == answer).all()))
+
+
+def _reads(outputs: Outputs, *, of: Callable[[Outputs], NDArray[Any]], value: float) -> NDArray[np.bool_]:
+    read = as_floats(of(outputs))
+    return np.asarray(np.isnan(read) if np.isnan(value) else read == value)
+
+
+def _equals(outputs: Outputs, *, known: np.uint64) -> NDArray[np.bool_]:
+    return np.asarray(hashes(outputs) == known)
+
+
+NO_NOISE = FunctionAttack(
+    no_noise,
+    "no noise is added: one input always gives the same output",
+    frozenset(Kind),
+    "Dwork and Roth 2014, 'The Algorithmic Foundations of Differential Privacy', section 2.3, on why randomness is "
+    "needed",
+    decides_alone=True,
+)
+BARE_PART = FunctionAttack(
+    bare_part,
+    "a part of the output has no noise, such as a coordinate or the list of keys",
+    frozenset({Kind.DATASET}),
+    "Korolova, Kenthapadi, Mishra and Ntoulas 2009, 'Releasing Search Queries and Clicks Privately'",
+)
