@@ -21,7 +21,7 @@ from scipy import special
 
 from attacklab.attacks.base import bounds_of
 from attacklab.attacks.local_sensitivity import estimated_scale
-from attacklab.attacks.samplers.laplace import NUMPY, reachable
+from attacklab.attacks.samplers import NUMPY, reachable
 from attacklab.auditing.referee import DEFAULT_ALPHA
 from attacklab.auditing.statistics.inference import assess, share_of_alpha
 from attacklab.laws import Limits, enumerate_law

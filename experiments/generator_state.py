@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from attacklab.attacks.base import Attack
 from attacklab.attacks.generator_seed import GeneratorSeed, recover_seed
 from attacklab.attacks.generator_state import GeneratorState, recover_mt19937
-from attacklab.attacks.samplers.mersenne_twister import StateNotFound
+from attacklab.attacks.mersenne_twister import StateNotFound
 from attacklab.auditing.referee import DEFAULT_ALPHA
 from attacklab.auditing.statistics.inference import share_of_alpha
 from attacklab.model.claims import PrivacyClaim

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from attacklab.attacks import LowBitLaplace
-from attacklab.attacks.samplers.laplace import TEXTBOOK, reachable
+from attacklab.attacks.samplers import TEXTBOOK, reachable
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role, Series
 from experiments import targets

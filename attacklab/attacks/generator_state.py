@@ -16,7 +16,7 @@ order or others draw from it in between. The samplers of C libraries and of othe
 bits differently.
 
 Source: Garfinkel and Leclerc 2020, 'Randomness Concerns When Deploying Differential Privacy'. The linear algebra is in
-`attacklab.attacks.samplers.mersenne_twister`.
+`attacklab.attacks.mersenne_twister`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from attacklab.attacks.base import Event, OfKinds, Probe, Scenario
-from attacklab.attacks.samplers.mersenne_twister import WORDS, StateNotFound, recover_state
+from attacklab.attacks.mersenne_twister import WORDS, StateNotFound, recover_state
 from attacklab.model.domains import Queries
 from attacklab.model.errors import TargetError
 from attacklab.model.floats import Doubles, half_ulp

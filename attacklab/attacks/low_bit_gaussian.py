@@ -5,19 +5,17 @@ functions. Some numbers can be reached from one true answer only, and seeing one
 from.
 
 The adversary knows σ to the last bit (from the textbook's formula or a small multiple of it, unless the target states
-another) and guesses the sampler among models: the product of any number with σ, of a number of a narrower format, or of
-a multiple of 2^−53, as sums of uniforms are (`samplers.products`); samplers that can be inverted in binary64 and
-binary32 (`samplers.gaussian`); and uniforms of few bits (`samplers.coarse_uniforms`). If a sampler makes two normals
-from the same uniforms, as Box–Muller and the polar method do, the adversary sees two answers one after the other and
-attacks the claim composed of two. Where the numbers stand, and what is done to them afterwards, is guessed as in
-`low_bit_laplace`; the choosing sample picks the model.
+another) and guesses the sampler among the models of `samplers`: the product of any number with σ, of a number of a
+narrower format, or of a multiple of 2^−53, as sums of uniforms are; Box–Muller and the polar method, inverted in
+binary64 and binary32; and uniforms of few bits. Those two make two normals from the same uniforms, so the adversary
+sees two answers one after the other and attacks the claim composed of two. Where the numbers stand, and what is done to
+them afterwards, is guessed as in `low_bit_laplace`; the choosing sample picks the model.
 
-A negative result does not rule out any other sampler, or one of these in another build of numpy, SciPy or the C
-library, or with a different σ or more than one rounding. Nor does it rule out a leak in answers that are rounded to a
-coarse grid afterwards, or in pairs of normals that are not released one after the other. If only σ is known, the
-advantage depends on the significand of σ: if σ is just above a power of two, products with σ reach almost every number,
-and the attack sees little. So one normal of a pair without the other, a ratio of uniforms (Python's
-`random.normalvariate`), and the sum of two normals are seen through their product with σ alone.
+A negative result does not rule out any other sampler, or one of these in another build of numpy or the C library, or
+with a different σ or more than one rounding. Nor does it rule out a leak in answers that are rounded to a coarse grid
+afterwards, or in pairs of normals that are not released one after the other. Of other samplers (a ziggurat, an inverse
+CDF, a ratio of uniforms, one normal of a pair without the other) only the product with σ is seen. Its advantage depends
+on the significand of σ: if σ is just above a power of two, products reach almost every number.
 
 Source: Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We There Yet? Timing and Floating-Point Attacks on
 Differential Privacy Systems'.
@@ -33,10 +31,7 @@ from typing import ClassVar
 from attacklab.attacks.base import OfKinds, Probe, Scenario
 from attacklab.attacks.low_bits import scenarios
 from attacklab.attacks.noisy_numbers import View, noisy_numbers, pairs_with_answers
-from attacklab.attacks.samplers import coarse_uniforms
-from attacklab.attacks.samplers.gaussian import SEARCHED
-from attacklab.attacks.samplers.model import Model
-from attacklab.attacks.samplers.products import PRODUCTS
+from attacklab.attacks.samplers import COARSE_GAUSSIAN, PRODUCTS, SEARCHED, Model
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.floats import BINARY32, BINARY64
 from attacklab.model.targets import Kind, Target
@@ -90,4 +85,4 @@ def textbook_sigma(claim: PrivacyClaim, sensitivity: float) -> float:
 
 def _models(view: View) -> tuple[Model, ...]:
     searched = SEARCHED if view.released.form in (BINARY64, BINARY32) else ()
-    return (*PRODUCTS, *searched, *coarse_uniforms.GAUSSIAN)
+    return (*PRODUCTS, *searched, *COARSE_GAUSSIAN)

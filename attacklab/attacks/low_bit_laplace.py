@@ -5,17 +5,15 @@ bits. Only some numbers y are such values for f(D), others for f(D′), and many
 those proves which dataset it came from.
 
 The adversary knows λ (Δ/ε or a small multiple of it, unless the target states another) and guesses the sampler among
-models: uniforms on a fine grid, inverted (`samplers.laplace`); uniforms of few bits (`samplers.coarse_uniforms`); any
-number times λ, a number of a narrower format, or a multiple of 2^−53, as differences of two variates are
-(`samplers.products`); and the logarithm of a quotient or product of uniforms (`samplers.logarithms`). The numbers
-may be the whole output, or stand in rows, dicts or text, and may have been scaled or rounded to a fine grid afterwards
-(see `noisy_numbers`). A look at some outputs tells which guesses are worth a bet; fresh outputs judge them.
+the models of `samplers`: uniforms on a fine grid, inverted; uniforms of few bits; and any number times λ, a number of a
+narrower format, or a multiple of 2^−53, as differences of two variates are. The numbers may be the whole output, or
+stand in rows, dicts or text, and may have been scaled or rounded to a fine grid afterwards (see `noisy_numbers`). A
+look at some outputs tells which guesses are worth a bet; fresh outputs judge them.
 
 A negative result does not rule out a sampler that none of these models fits, nor one of them with answers so large
 against λ, or a grid so coarse against it, that every number near them is reachable. In datasets it does not rule out a
-number whose true answer or scale is not among the guesses. A sum of two logarithms, or the product of a normal and a
-root, reaches nearly every double: of those only the product with λ is tried, which shows nothing if λ is a power of
-two.
+number whose true answer or scale is not among the guesses. Of a sum or quotient of logarithms, or the product of a
+normal and a root, only the product with λ is tried, which shows nothing if λ is a power of two.
 
 If v is any multiple of 2^−p, the advantage is about 0.60. The textbook's 1 − 2|U − ½| is always an even multiple, which
 halves the numbers that can be reached; then it is about 0.80.
@@ -29,14 +27,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from attacklab.attacks import samplers
 from attacklab.attacks.base import OfKinds, Probe, Scenario
 from attacklab.attacks.low_bits import scenarios
 from attacklab.attacks.noisy_numbers import View, noisy_numbers, pairs_with_answers
-from attacklab.attacks.samplers import coarse_uniforms, laplace
-from attacklab.attacks.samplers.grid_points import Bools
-from attacklab.attacks.samplers.logarithms import LOGARITHMS
-from attacklab.attacks.samplers.model import Assumed, Model
-from attacklab.attacks.samplers.products import PRODUCTS
+from attacklab.attacks.samplers import COARSE_LAPLACE, PRODUCTS, Assumed, Bools, Model, SamplerModel
 from attacklab.model.floats import Doubles, Floats
 from attacklab.model.targets import Kind, Target
 
@@ -69,13 +64,13 @@ def _models(view: View) -> tuple[Model, ...]:  # noqa: ARG001 - all work in ever
     return MODELS
 
 
-def _inverting(sampler: laplace.SamplerModel) -> Model:
+def _inverting(sampler: SamplerModel) -> Model:
     def reachable(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed) -> Bools:
-        return laplace.reachable(
+        return samplers.reachable(
             outputs, answer, assumed.scale, sampler, assumed.form, rate=assumed.rate, half_widths=half_widths
         )
 
     return Model(sampler.description, reachable)
 
 
-MODELS = (*map(_inverting, laplace.MODELS), *PRODUCTS, *LOGARITHMS, *coarse_uniforms.LAPLACE)
+MODELS = (*map(_inverting, samplers.MODELS), *PRODUCTS, *COARSE_LAPLACE)

@@ -18,8 +18,7 @@ import numpy as np
 from attacklab.attacks.base import Event, Scenario
 from attacklab.attacks.noisy_numbers import NoisyNumber, Side, View
 from attacklab.attacks.released_formats import common_step
-from attacklab.attacks.samplers.grid_points import Bools
-from attacklab.attacks.samplers.model import Assumed, Model
+from attacklab.attacks.samplers import Assumed, Bools, Model
 from attacklab.auditing.statistics.choosing import expected_evidence
 from attacklab.model.claims import Claim, PrivacyClaim
 from attacklab.model.findings import ON_LATTICE

@@ -66,7 +66,7 @@ def bare_part(target: Target, probe: Probe) -> Iterator[Scenario]:
             continue
         for feature in features(sides[0]):
             values = [np.unique(as_floats(feature.of(outputs))) for outputs in sides]
-            if [len(side) for side in values] == [1, 1] and not np.array_equal(*values, equal_nan=True):
+            if [len(side) for side in values] == [1, 1] and not np.array_equal(values[0], values[1], equal_nan=True):
                 words = f"{feature.description} is {values[0][0]:.17g}"
                 bet = partial(_reads, of=feature.of, value=float(values[0][0]))
                 yield Scenario(pair, (Event(words, bet),))

@@ -27,7 +27,7 @@ from attacklab.attacks.base import Probe, as_released, ends, pair_of_answers
 from attacklab.attacks.failures import answered
 from attacklab.attacks.features import numbers
 from attacklab.attacks.released_formats import Released, inferred, merged
-from attacklab.attacks.samplers.model import Assumed
+from attacklab.attacks.samplers import Assumed
 from attacklab.model.errors import TargetError
 from attacklab.model.floats import Doubles, Floats, half_ulp
 from attacklab.model.neighbours import NeighbouringPair, Relation, as_array

@@ -61,8 +61,7 @@ from attacklab.attacks.failures import answered
 from attacklab.attacks.low_bits import scenarios
 from attacklab.attacks.noisy_numbers import Answers, View, noisy_numbers, pairs_with_answers
 from attacklab.attacks.released_formats import Released, common_step, inferred
-from attacklab.attacks.samplers.grid_points import Bools
-from attacklab.attacks.samplers.model import Assumed, Model
+from attacklab.attacks.samplers import Assumed, Bools, Model
 from attacklab.model.errors import OutsideDomain, TargetError
 from attacklab.model.findings import ON_LATTICE
 from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Doubles, Floats, Format

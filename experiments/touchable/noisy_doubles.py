@@ -2,7 +2,7 @@
 
 The browser draws, and inverts, the same sampler with a logarithm of its own: both sides of its game use one and the
 same. What is counted here uses a correctly rounded logarithm, because numpy's differs in the last bit between
-processors, and the figure may not. The model is that of `attacklab.attacks.samplers.laplace`.
+processors, and the figure may not. The model is that of `attacklab.attacks.samplers`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import gmpy2
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.samplers.laplace import TEXTBOOK, reachable
+from attacklab.attacks.samplers import TEXTBOOK, reachable
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.floats import Doubles
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.attacks.samplers.laplace import TEXTBOOK, reachable
+from attacklab.attacks.samplers import TEXTBOOK, reachable
 from attacklab.laws import advantage, one_uniform, step_law
 from attacklab.model.claims import PrivacyClaim
 from experiments.common import lessons

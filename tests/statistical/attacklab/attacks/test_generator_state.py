@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from attacklab.attacks import mersenne_twister
 from attacklab.attacks.generator_state import GeneratorState, known_outputs, recover_mt19937
-from attacklab.attacks.samplers import mersenne_twister
-from attacklab.attacks.samplers.mersenne_twister import GLANCED, WORDS, StateNotFound, recover_state
+from attacklab.attacks.mersenne_twister import GLANCED, WORDS, StateNotFound, recover_state
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.random_bits import SeededBits

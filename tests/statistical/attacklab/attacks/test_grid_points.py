@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from attacklab.attacks.samplers.grid_points import MOST_POINTS, GridPoints, marked, too_many
+from attacklab.attacks.samplers import MOST_POINTS, GridPoints, marked, too_many
 
 
 def _by_row(points: GridPoints) -> list[list[float]]:

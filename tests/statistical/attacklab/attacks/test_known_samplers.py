@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from attacklab.attacks import INTEGER_CAST, LowBitGaussian, LowBitLaplace, Precision, low_bit_laplace
 from attacklab.attacks.base import Attack
-from attacklab.attacks.samplers.coarse_uniforms import GAUSSIAN as COARSE_GAUSSIAN
-from attacklab.attacks.samplers.model import Assumed, Model
+from attacklab.attacks.samplers import COARSE_GAUSSIAN, Assumed, Model
 from attacklab.auditing.referee import audit
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.domains import Domain, Records
@@ -86,7 +85,6 @@ def test_gaussian_noise_of_every_known_sampler_is_refuted(sampler: samplers.Samp
         (laplace_target(samplers.LAPLACE["rand_of_15_bits"], 0.7), "2^16 uniforms", 0.98),
         (laplace_target(samplers.LAPLACE["genrand_real3"], 0.7), "2^33 uniforms", 0.98),
         (laplace_target(samplers.LAPLACE["drand48"], 0.7), "48 bits", 0.9),
-        (laplace_target(samplers.LAPLACE["log_of_a_ratio"], 0.125), "the log of any double", 0.2),
         (gaussian_target(samplers.GAUSSIAN["sum_of_twelve"], 0.7), "multiple of 2^−5", 0.9),
         (gaussian_target(samplers.GAUSSIAN["random_gauss"], 0.7), "Box–Muller", 0.9),
         (gaussian_target(samplers.GAUSSIAN["java_next_gaussian"], 0.7), "polar method", 0.9),
@@ -304,7 +302,6 @@ def model_named(words: str) -> Model:
         (samplers.LAPLACE["normal_times_root"], "any number, times the scale"),
         (samplers.LAPLACE["by_rate"], "any number, divided by the rate"),
         (samplers.GAUSSIAN["sum_of_twelve"], "any multiple of 2^−53, times the scale"),
-        (samplers.LAPLACE["log_of_a_ratio"], "the log of any double"),
         (samplers.LAPLACE["rand_over_rand_max"], "inverse CDF of 2^31 − 1 uniforms"),
         (samplers.LAPLACE["rand_plus_one"], "inverse CDF of 2^31 + 1 uniforms"),
         (samplers.LAPLACE["rand_of_15_bits"], "inverse CDF of 2^16 uniforms"),

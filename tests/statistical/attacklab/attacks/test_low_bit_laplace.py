@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from attacklab.attacks import samplers
 from attacklab.attacks.low_bit_laplace import LowBitLaplace
-from attacklab.attacks.samplers import laplace as samplers
-from attacklab.attacks.samplers.laplace import (
+from attacklab.attacks.samplers import (
     MODELS,
     NUMPY,
     SIGNED,

@@ -1,0 +1,627 @@
+"""Which outputs can a floating-point sampler give for a true answer? Five models, for the attacks on low bits.
+
+A model inverts a sampler: it decides whether y = fl(f(D) + noise) for some noise that the sampler returns.
+
+1. **Inverse CDF** (Laplace): f(D) ± λ·log(v) for a v on the grid of multiples of 2^−p, where p is the number of
+   significant bits. v ≈ e^(−|y − f|/λ) leaves a handful of grid points, and each is put through the sampler's own
+   arithmetic. Others divide by the rate ε/Δ, as `random.expovariate` and `std::exponential_distribution` do, or draw
+   fewer bits. It matters which logarithm is modelled: numpy's and the C library's differ in the last bit. In formats
+   narrower than doubles both are rounded from doubles, and another logarithm is not recognised.
+2. **A number times the scale**: nothing need be known of the sampler. Of products with any number of the format,
+   neighbours are as many ulps apart as the significand of the scale says (none where it is a power of two). Of a
+   number of a narrower format, next to nothing is reached. Multiples of 2^−g are differences of numbers between ½ and
+   2, exact where they are small, as those of two exponential variates or of twelve uniforms and 6 are.
+3. **Uniforms of few bits**, whatever library's logarithm, sine or inverse CDF came after: C's `rand()` has 15 or 31
+   bits, one word of MT19937 has 32, and binary32 uniforms have 24. A double is precise enough to find k of u = k/M even
+   after rounding to a dozen digits: y is reached if the uniform that gives y in real arithmetic lies within all errors
+   of one of the M values. Laplace noise is inverted by e^(−|y − f|/λ), one normal by Φ, a pair by Box–Muller's radius
+   or by the polar method's point in the disc.
+4. **Box–Muller** and 5. the **polar method** turn two uniforms into two normals. A pair of outputs leaves about a
+   hundred candidates for the uniforms; one output alone leaves 2^53, too many to distinguish anything.
+
+What they do not recognise: sums of logarithms, ratios of uniforms, ziggurats and one normal of a pair without the
+other, of which nothing shows but the product with the scale.
+
+Source: Mironov 2012, 'On Significance of the Least Significant Bits for Differential Privacy', section 4, for Laplace
+noise; Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We There Yet? Timing and Floating-Point Attacks on
+Differential Privacy Systems', for pairs of normals; Sterbenz 1974 for exact differences. Products and coarse uniforms
+are ours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from attacklab.model.floats import BINARY32, BINARY64, Doubles, Floats, Format, half_ulp
+
+Integers: TypeAlias = NDArray[np.int64]
+Bools: TypeAlias = NDArray[np.bool_]
+
+MOST_POINTS = 1 << 10  # rows with more candidates than this are not searched
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """What is assumed of the noise besides its sampler.
+
+    Attributes:
+        scale: λ of Laplace or σ of Gaussian noise, in the unit of the outputs.
+        rate: what a sampler that divides divides by.
+        form: the format in which it computes.
+    """
+
+    scale: float
+    rate: float
+    form: Format = BINARY64
+
+
+Reachable: TypeAlias = Callable[[Floats, Doubles, float, Assumed], Bools]
+"""`reachable(outputs, half_widths, answer, assumed)`: which outputs a sampler produces for a true answer. Outputs have
+the shape (n,), or (n, 2) where two answers come from the same uniforms. Each may lie as far from what the sampler
+produced as its half-width says, because it was rounded or moved afterwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """How a sampler computes.
+
+    Attributes:
+        description: the sampler in words.
+        reachable: which outputs it produces.
+        answers: how many outputs in a row come from the same uniforms.
+        coarse: whether it produces so few numbers that they can be told apart after coarse rounding.
+        flaw: what a bet on it shows, where that is another flaw than its attack looks for.
+    """
+
+    description: str
+    reachable: Reachable
+    answers: int = 1
+    coarse: bool = False
+    flaw: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GridPoints:
+    """The grid points of many windows, one after another.
+
+    Attributes:
+        rows: the row that each point belongs to.
+        values: the points, as multiples of the grid's spacing.
+        counts: how many points each row has. If there are more than allowed, the count is one more than allowed, and
+            none of them is listed.
+    """
+
+    rows: Integers
+    values: Doubles
+    counts: Integers
+
+    @classmethod
+    def within(cls, centre: Doubles, width: Doubles, spacing: float, least: float, greatest: float) -> GridPoints:
+        """The multiples of the spacing from centre − width to centre + width.
+
+        Args:
+            centre: one for each row; NaN gives no points.
+            width: one for each row.
+            spacing: the grid's spacing.
+            least: the least multiple on the grid.
+            greatest: the greatest multiple on the grid.
+        """
+        low = np.maximum(np.ceil((centre - width) / spacing), least)
+        high = np.minimum(np.floor((centre + width) / spacing), greatest)
+        counts = np.where(low <= high, np.minimum(high - low + 1, MOST_POINTS + 1), 0).astype(np.int64)
+        rows, place = _enumerated(np.where(too_many(counts), 0, counts))
+        return cls(rows, low[rows] + place, counts)
+
+    def with_each_of(self, points: GridPoints, wanted: Bools) -> tuple[Integers, Integers]:
+        """Every combination of a point with one of the other's in the same row, for the wanted rows.
+
+        Returns:
+            The index of the point, and the index of the other's point, of each combination.
+        """
+        first_of_row = np.searchsorted(points.rows, np.arange(len(points.counts)))
+        mine, place = _enumerated(np.where(wanted, points.counts, 0)[self.rows])
+        return mine, first_of_row[self.rows][mine] + place
+
+
+def too_many(candidates: Integers) -> Bools:
+    """Which counts are not worth a search: with so many candidates, one is taken to give the output."""
+    return np.greater(candidates, MOST_POINTS)
+
+
+def marked(certain: Bools, rows: Integers) -> Bools:
+    """A bool for each row: true if the row is certain or listed."""
+    marks = certain.copy()
+    marks[rows] = True
+    return marks
+
+
+def _enumerated(counts: Integers) -> tuple[Integers, Integers]:
+    """0 … count − 1 for each count: which count each number belongs to, and the number."""
+    owners = np.repeat(np.arange(len(counts)), counts)
+    return owners, np.arange(len(owners)) - (np.cumsum(counts) - counts)[owners]
+
+
+PERIOD = 32  # whether an integer can be drawn depends on its residue by this power of two
+WIDEST_SEARCH = 24  # if more grid points than this might give y, one of them does
+LAPLACE_CHUNK = 1 << 13  # how many outputs are inverted at a time, so that the work stays in the cache
+
+
+@dataclass(frozen=True, slots=True)
+class Residues:
+    """The integers that leave some rest when divided by a power of two up to `PERIOD`."""
+
+    divisor: int
+    rests: tuple[int, ...]
+
+    def __call__(self, numerators: Integers) -> NDArray[np.bool_]:
+        """Which numbers are among them."""
+        return np.isin(numerators % self.divisor, self.rests)
+
+    def __str__(self) -> str:
+        """An expression that says whether k is among them."""
+        return (
+            f"k % {self.divisor} == {self.rests[0]}" if len(self.rests) == 1 else f"k % {self.divisor} in {self.rests}"
+        )
+
+
+EVERY, EVEN, OF_48_BITS = Residues(1, (0,)), Residues(2, (0,)), Residues(32, (0,))
+ONE_MOD_FOUR, THREE_MOD_FOUR = Residues(4, (1,)), Residues(4, (3,))
+# Whether (2.0 − U) − U can be these: 2.0 − U is rounded to even, which leaves four of the residues mod 8.
+ROUNDED_COMPLEMENT = Residues(8, (0, 1, 4, 7))
+
+
+@dataclass(frozen=True, slots=True)
+class SamplerModel:
+    """How a sampler computes ±λ·log(v).
+
+    Attributes:
+        description: the sampler in words.
+        log: its logarithm, elementwise.
+        positive: which integers v·2^p can give noise greater than 0.
+        negative: which integers v·2^p can give noise less than 0.
+        divides: whether it divides by the rate instead of multiplying by λ.
+    """
+
+    description: str
+    log: Callable[[Floats], Floats]
+    positive: Residues
+    negative: Residues
+    divides: bool = False
+
+
+def _log1p_of_complement(uniforms: Floats) -> Floats:
+    """log1p(−w) for w = 1 − v, which is exact for every v on the grid."""
+    logarithms: Floats = np.log1p(uniforms - 1)
+    return logarithms
+
+
+def library_log(uniforms: Floats) -> Floats:
+    """The C library's log, elementwise; numpy's ufunc has an implementation of its own."""
+    logarithms: Floats = scipy.special.xlogy(1.0, uniforms)
+    return logarithms
+
+
+TEXTBOOK = SamplerModel("inverse CDF with numpy's log", np.log, EVEN, EVEN)
+TEXTBOOK_LIBRARY = SamplerModel("inverse CDF with the C library's log", library_log, EVEN, EVEN)
+SIGNED = SamplerModel("a sign times numpy's log of a uniform", np.log, EVERY, EVERY)
+NUMPY = SamplerModel("numpy's C code, log(U + U) and log((2.0 − U) − U)", library_log, ROUNDED_COMPLEMENT, EVEN)
+# U is 2W − 1 + 2^−p for a multiple W of 2^(1−p), and v = 1 − |U|.
+JAX = SamplerModel("JAX's code, log1p(−|U|) for U above −1", np.log, ONE_MOD_FOUR, THREE_MOD_FOUR)
+TEXTBOOK_LOG1P = SamplerModel("inverse CDF with the C library's log1p", _log1p_of_complement, EVEN, EVEN)
+SIGNED_LIBRARY = SamplerModel("a sign times the C library's log of a uniform", library_log, EVERY, EVERY)
+DRAND48 = SamplerModel("the C library's log of a uniform of 48 bits", library_log, OF_48_BITS, OF_48_BITS)
+MULTIPLYING = (TEXTBOOK, TEXTBOOK_LIBRARY, SIGNED, NUMPY, JAX, TEXTBOOK_LOG1P, SIGNED_LIBRARY, DRAND48)
+DIVIDING = tuple(
+    replace(model, description=f"{model.description}, divided by ε/Δ", divides=True)
+    for model in (TEXTBOOK, TEXTBOOK_LIBRARY, TEXTBOOK_LOG1P, SIGNED, SIGNED_LIBRARY, DRAND48)
+)
+MODELS = (*MULTIPLYING, *DIVIDING)
+
+
+def grid_of(released: Format) -> float:
+    """The number that uniforms of a format are multiples of 1 over."""
+    return 2.0**released.significand_bits
+
+
+def reachable(
+    outputs: Floats,
+    answer: float,
+    scale: float,
+    model: SamplerModel,
+    released: Format = BINARY64,
+    *,
+    rate: float | None = None,
+    half_widths: Doubles | None = None,
+) -> NDArray[np.bool_]:
+    """Which outputs the sampler can produce for a true answer.
+
+    Args:
+        outputs: shape (n,).
+        answer: the true answer f(D).
+        scale: λ of the noise, in the unit of the answer.
+        model: how the sampler computes.
+        released: the format in which it computes and in which the outputs are.
+        rate: what a sampler that divides divides by; 1/λ by default.
+        half_widths: how far each output may lie from the sampler's, if it was rounded afterwards; 0 by default.
+
+    Returns:
+        A bool for each output; exact, unless a grid point lies outside the search window, which was never seen.
+    """
+    produced = np.empty(outputs.shape, dtype=bool)
+    factor = (1 / scale if rate is None else rate) if model.divides else scale
+    for start in range(0, len(outputs), LAPLACE_CHUNK):
+        chunk = slice(start, start + LAPLACE_CHUNK)
+        doubles = outputs[chunk].astype(np.float64, copy=False)
+        widths = half_widths[chunk] if half_widths is not None and half_widths[chunk].any() else None
+        produced[chunk] = _reachable_chunk(doubles, widths, answer, scale, factor, model, released)
+    return produced
+
+
+def _reachable_chunk(
+    outputs: Doubles,
+    half_widths: Doubles | None,
+    answer: float,
+    scale: float,
+    factor: float,
+    model: SamplerModel,
+    released: Format,
+) -> NDArray[np.bool_]:
+    grid = grid_of(released)
+    origin, by = (released.rounded(np.array([value])) for value in (answer, factor))
+    unit_roundoff = 2.0**-released.significand_bits
+    with np.errstate(all="ignore"):
+        noise = outputs - float(origin[0])
+        depth = np.abs(noise) * float(by[0]) if model.divides else np.abs(noise) / float(by[0])
+        centre = np.exp(-depth) * grid
+        # The centre may miss the grid point by the rounding of y and of y − f; by that of the depth (one unit in the
+        # last place for the logarithm, half of one each for product and quotient); and by one for the exponential.
+        relative = unit_roundoff * (4 * depth + 2)
+        if answer != 0:
+            rounding = half_ulp(outputs, released) + half_ulp(noise, released)
+            relative += np.expm1((rounding if half_widths is None else rounding + half_widths) / scale)
+        elif half_widths is not None:
+            relative += np.expm1(half_widths / scale)
+        width = centre * relative
+        # Start no lower than the first grid point. If an output is a failure, there is nothing to search.
+        low = np.maximum(np.ceil(centre - width), 1)
+        high = np.minimum(np.floor(centre + width), grid)
+    produced = high - low > WIDEST_SEARCH
+    searched = (low <= high) & ~produced
+
+    def gives(points: Doubles, rows: Integers, *, above: bool) -> NDArray[np.bool_]:
+        logarithms = released.rounded(model.log(points / grid))
+        drawn = released.rounded(logarithms / by if model.divides else by * logarithms)
+        error = np.abs(released.rounded(origin - drawn if above else origin + drawn) - outputs[rows])
+        return np.less_equal(error, 0 if half_widths is None else half_widths[rows])
+
+    # Noise that the sum rounds away may have had either sign.
+    for above, wanted in ((True, noise >= 0), (False, noise <= 0)):
+        open_ = np.flatnonzero(searched & wanted)
+        least, most = low[open_], high[open_]
+        middle = np.clip(np.rint(centre[open_]), least, most)
+        allowed = (model.positive if above else model.negative)(np.arange(PERIOD))
+        step = 0
+        while open_.size:
+            # The point nearest to the centre is the likeliest; the others come in turn on either side of it.
+            point = middle + step
+            tried = np.flatnonzero(
+                allowed[point.astype(np.int64) & (PERIOD - 1)] & (point <= most if step > 0 else point >= least)
+            )
+            hit = tried[gives(point[tried], open_[tried], above=above)]
+            produced[open_[hit]] = True
+            step = -step if step > 0 else 1 - step
+            left = np.maximum(most - middle, middle - least) >= abs(step)
+            left[hit] = False
+            rest = np.flatnonzero(left)
+            open_, middle, least, most = open_[rest], middle[rest], least[rest], most[rest]
+    return produced
+
+
+PRODUCT_ULPS = 7
+"""How many ulps from (y − f(D))/σ an x with fl(f(D) + fl(σ·x)) = y can be, if the sum's rounding is finer."""
+
+NARROW_STEPS = 1  # the same in steps of a narrower format
+LATTICES = (50, 52, 53)  # exponents g of the multiples of 2^−g that are tried
+
+Step = Callable[[Floats], Floats]
+Numbers = tuple[int, Step, Step, Step]
+"""What may be multiplied: how many on either side are searched; the one nearest to a value, those next above and below.
+"""
+
+
+def product(
+    outputs: Floats,
+    half_widths: Doubles,
+    answer: float,
+    assumed: Assumed,
+    *,
+    divides: bool,
+    numbers: Callable[[Format], Numbers],
+) -> Bools:
+    """Whether y is the answer plus σ times some of the numbers, or plus such a number divided by the rate.
+
+    x ↦ fl(f(D) + fl(σ·x)) never decreases, and differs from f(D) + σ·x by at most half an ulp of y and one rounding of
+    σ·x. If the first of these is far larger, (y − f(D))/σ itself is such an x whenever there is one. If not, any such x
+    lies within 7 ulps of it.
+    """
+    rounded = assumed.form.rounded
+    steps, nearest, next_above, next_below = numbers(assumed.form)
+    with np.errstate(all="ignore"):
+        origin, factor = (rounded(np.array(value)) for value in (answer, assumed.rate if divides else assumed.scale))
+
+        def gives(variates: Floats, outputs: Floats, half_widths: Doubles) -> Bools:
+            noise = rounded(variates / factor) if divides else rounded(factor * variates)
+            return np.abs(rounded(origin + noise) - outputs) <= half_widths
+
+        noise = rounded(outputs - origin)
+        above = below = nearest(rounded(noise * factor) if divides else rounded(noise / factor))
+        produced = gives(above, outputs, half_widths)
+        open_ = np.flatnonzero(~produced & np.isfinite(outputs))
+        above, below, outputs, half_widths = above[open_], below[open_], outputs[open_], half_widths[open_]
+        for _ in range(steps):
+            above, below = next_above(above), next_below(below)
+            hit = gives(above, outputs, half_widths) | gives(below, outputs, half_widths)
+            produced[open_[hit]] = True
+    return produced
+
+
+def any_number(form: Format) -> Numbers:
+    """All numbers of the format."""
+    return PRODUCT_ULPS, form.rounded, form.next_above, form.next_below
+
+
+def _narrow(form: Format, *, narrow: Format) -> Numbers:
+    """The numbers of a format narrower than that of product and sum."""
+    if narrow.significand_bits >= form.significand_bits:
+        return any_number(form)
+
+    def widened(step: Step) -> Step:
+        return lambda values: form.rounded(step(values.astype(narrow.carrier)))
+
+    return NARROW_STEPS, widened(narrow.rounded), widened(narrow.next_above), widened(narrow.next_below)
+
+
+def _multiples(form: Format, *, exponent: int) -> Numbers:
+    """The multiples of 2^−exponent; numbers of the format that are further apart are multiples themselves."""
+    spacing = 2.0**-exponent
+
+    def above(values: Floats) -> Floats:
+        return np.maximum(form.rounded(values + spacing), form.next_above(values))
+
+    def below(values: Floats) -> Floats:
+        return np.minimum(form.rounded(values - spacing), form.next_below(values))
+
+    return PRODUCT_ULPS, lambda values: form.rounded(np.rint(values / spacing) * spacing), above, below
+
+
+PRODUCTS = tuple(
+    model
+    for words, divides in (("times the scale", False), ("divided by the rate", True))
+    for model in (
+        Model(
+            f"any number, {words}",
+            partial(product, divides=divides, numbers=any_number),
+        ),
+        Model(
+            f"any binary32 number, {words}",
+            partial(product, divides=divides, numbers=partial(_narrow, narrow=BINARY32)),
+        ),
+        *(
+            Model(
+                f"any multiple of 2^−{exponent}, {words}",
+                partial(product, divides=divides, numbers=partial(_multiples, exponent=exponent)),
+            )
+            for exponent in LATTICES
+        ),
+    )
+)
+ANY = PRODUCTS[0]
+
+
+COUNTS = (
+    *((f"2^{bits}", float(1 << bits)) for bits in (16, 24, 33)),
+    *((f"2^{bits} {sign} 1", (1 << bits) + step) for bits in (15, 31, 32) for sign, step in (("−", -1.0), ("+", 1.0))),
+)
+"""M in words, and M. Multiples of 2^−16 include those of 2^−15; multiples of 2^−33 include k/2^31 and (k + ½)/2^32."""
+
+ROUNDINGS = 16.0  # how many half ulps of the uniform, and of the noise, the sampler's own arithmetic may be off
+DECISIVE = 0.25  # if the error is more of a step than this, the output counts as reached
+
+
+def _error(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed) -> tuple[Doubles, Doubles]:
+    """The noise in units of its scale, and its greatest error."""
+    doubles = outputs.astype(np.float64)
+    noise = doubles - answer
+    moved = half_widths + (half_ulp(doubles, assumed.form) if answer else 0.0)
+    unit_roundoff = 2.0**-assumed.form.significand_bits
+    noise = noise / assumed.scale
+    return noise, moved / assumed.scale + ROUNDINGS * unit_roundoff * np.abs(noise)
+
+
+def _on_grid(uniforms: Doubles, errors: Doubles, count: float) -> Bools:
+    steps, errors = uniforms * count, errors * count
+    nearest = np.rint(steps)
+    near = np.abs(steps - nearest) <= errors
+    return np.isfinite(steps) & (nearest >= 0) & (nearest <= count) & (near | (errors > DECISIVE))
+
+
+Inverse = Callable[[Doubles, Doubles], tuple[Doubles, Doubles]]
+"""Takes noise in units of its scale, and its error, and gives the uniform that made it, and the error of that."""
+
+
+def _coarsely_reachable(
+    outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed, *, count: float, inverse: Inverse
+) -> Bools:
+    """Which outputs, or pairs of them, come from a uniform, or from one each, that is a multiple of 1/count."""
+    with np.errstate(all="ignore"):
+        uniforms, errors = inverse(*_error(outputs, half_widths, answer, assumed))
+        rounding = ROUNDINGS * 2.0**-assumed.form.significand_bits  # the error of uniforms near 1
+        produced = _on_grid(uniforms, errors + rounding, count)
+    return np.asarray(produced.all(axis=1)) if produced.ndim > 1 else produced
+
+
+def _laplace_uniform(noise: Doubles, error: Doubles) -> tuple[Doubles, Doubles]:
+    uniform = np.exp(-np.abs(noise))
+    return uniform, uniform * np.expm1(error)
+
+
+def _inverse_cdf_uniform(noise: Doubles, error: Doubles) -> tuple[Doubles, Doubles]:
+    density = np.exp(-noise * noise / 2) / math.sqrt(2 * math.pi)
+    return scipy.special.ndtr(noise), density * error
+
+
+def _box_muller_uniform(noise: Doubles, error: Doubles) -> tuple[Doubles, Doubles]:
+    """The radius alone tells: the angle's uniform may be one of another number of values."""
+    radial = np.exp(-(noise * noise).sum(axis=1) / 2)
+    return radial, radial * np.expm1(((np.abs(noise) + error) * error).sum(axis=1))
+
+
+def _polar_uniform(noise: Doubles, error: Doubles) -> tuple[Doubles, Doubles]:
+    """Either coordinate may come first, since each lies on the same grid."""
+    square = (noise * noise).sum(axis=1)
+    moved = 2 * ((np.abs(noise) + error) * error).sum(axis=1)
+    unit = np.sqrt(np.exp(-square / 2) / square)[:, np.newaxis]
+    points = noise * unit
+    relative = (np.expm1(moved) + moved / square)[:, np.newaxis]
+    return (points + 1) / 2, error * unit + np.abs(points) * relative
+
+
+def _coarse(words: str, inverse: Inverse, answers: int = 1) -> tuple[Model, ...]:
+    return tuple(
+        Model(
+            f"{words} of {name} uniforms",
+            partial(_coarsely_reachable, count=count, inverse=inverse),
+            answers,
+            coarse=True,
+        )
+        for name, count in COUNTS
+    )
+
+
+COARSE_LAPLACE = _coarse("inverse CDF", _laplace_uniform)
+COARSE_GAUSSIAN = (
+    *_coarse("inverse CDF", _inverse_cdf_uniform),
+    *_coarse("Box–Muller", _box_muller_uniform, 2),
+    *_coarse("polar method", _polar_uniform, 2),
+)
+
+
+Rows: TypeAlias = Callable[[Floats, Doubles, float, float], Bools]
+"""`rows(outputs, half_widths, answer, sigma)`: which outputs a sampler produces if all is computed in their type."""
+
+DOUBLE_ROUNDOFF = 2.0**-53
+
+CHUNK = 1 << 9  # how many rows are searched at a time, so that all their grid points stay in the cache
+
+
+def _of_pairs(rows: Rows, description: str) -> Model:
+    def reachable(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed) -> Bools:
+        produced = np.empty(len(outputs), dtype=bool)
+        # No sampler produces the failures and infinities among the outputs; they need no warning.
+        with np.errstate(all="ignore"):
+            for start in range(0, len(outputs), CHUNK):
+                chunk = slice(start, start + CHUNK)
+                produced[chunk] = rows(outputs[chunk], half_widths[chunk], answer, assumed.scale)
+        return produced
+
+    return Model(description, reachable, answers=2)
+
+
+def _box_muller(
+    log: Callable[[Floats], Floats], outputs: Floats, half_widths: Doubles, answer: float, sigma: float
+) -> Bools:
+    """Whether a pair is the answer plus σ·√(−2·ln v)·(cos 2πU, sin 2πU) for some v and U on the grid."""
+    full_turn = outputs.dtype.type(2 * math.pi)
+    # Half ulps: two each for the logarithm (halved by the root) and for sine or cosine, one each for root and product.
+    grid, noise, error = _noise(outputs, half_widths, answer, sigma, 5)
+    (x, y), (x_error, y_error) = np.abs(noise).T, error.T
+    depth, depth_error = _half_square(noise, error)
+    centre = np.exp(-depth)
+    width = centre * (np.expm1(depth_error) + 2 * DOUBLE_ROUNDOFF)
+    angle = np.arctan2(noise[:, 1], noise[:, 0])
+    turn = np.where(angle < 0, angle + 2 * math.pi, angle) / float(full_turn)
+    turn_width = (x * y_error + y * x_error) / (4 * math.pi * depth) + turn * grid + 2.5 * DOUBLE_ROUNDOFF
+    first = GridPoints.within(centre, width, grid, 1, 1 / grid)
+    second = GridPoints.within(turn, turn_width, grid, 0, 1 / grid - 1)
+    radii = np.sqrt(-2 * log((first.values * grid).astype(outputs.dtype)))
+    angles = full_turn * (second.values * grid).astype(outputs.dtype)
+    cosines, sines = np.cos(angles), np.sin(angles)
+    dense = too_many(first.counts * second.counts) | (depth <= depth_error)
+    of_first, of_second = first.with_each_of(second, ~dense)
+    hits, rows = np.arange(len(of_first)), first.rows[of_first]
+    for column, parts in enumerate((cosines, sines)):
+        sums = answer + sigma * (radii[of_first[hits]] * parts[of_second[hits]])
+        hits = hits[_agrees(sums, outputs, half_widths, rows[hits], column)]
+    return marked(dense, rows[hits])
+
+
+def _polar(
+    log: Callable[[Floats], Floats], outputs: Floats, half_widths: Doubles, answer: float, sigma: float
+) -> Bools:
+    """Whether a pair is the answer plus σ·(V₁, V₂)·√(−2·ln S/S) for some V₁ and V₂ on the grid, with S = V₁² + V₂²."""
+    grid, noise, error = _noise(outputs, half_widths, answer, sigma, 1)
+    depth, depth_error = _half_square(noise, error)
+    # With S as computed, |x|² is −2·ln S within 7 half ulps: 2 for S, 2 for the logarithm, 3 for quotient and root.
+    depth_error += 7 * grid * depth
+    unit = np.sqrt(np.exp(-depth) / (2 * depth))[:, np.newaxis]
+    centre = noise * unit
+    unit_error = ((depth_error / depth + np.expm1(depth_error)) / 2 + 3 * grid)[:, np.newaxis]
+    width = error * unit + np.abs(centre) * unit_error
+    limit = 0.5 / grid
+    first, second = (GridPoints.within(centre[:, side], width[:, side], 2 * grid, -limit, limit - 1) for side in (0, 1))
+    dense = too_many(first.counts * second.counts) | (depth <= depth_error)
+    of_first, of_second = first.with_each_of(second, ~dense)
+    v, w = ((points.values * (2 * grid)).astype(outputs.dtype) for points in (first, second))
+    square = (v**2)[of_first] + (w**2)[of_second]
+    factor = np.sqrt(-2 * log(square) / square)
+    hits, rows = np.arange(len(of_first)), first.rows[of_first]
+    for column, parts in enumerate((v[of_first], w[of_second])):
+        sums = answer + sigma * (parts[hits] * factor[hits])
+        hits = hits[_agrees(sums, outputs, half_widths, rows[hits], column)]
+    return marked(dense, rows[hits])
+
+
+def _agrees(sums: Floats, outputs: Floats, half_widths: Doubles, rows: Integers, column: int) -> Bools:
+    """Which numbers are the outputs of their rows, as far as these are known."""
+    return np.asarray(np.abs(sums - outputs[rows, column]) <= half_widths[rows, column])
+
+
+def _second_first(rows: Rows, outputs: Floats, half_widths: Doubles, answer: float, sigma: float) -> Bools:
+    return rows(outputs[:, ::-1], half_widths[:, ::-1], answer, sigma)
+
+
+def _noise(
+    outputs: Floats, half_widths: Doubles, answer: float, sigma: float, half_ulps: int
+) -> tuple[float, Doubles, Doubles]:
+    """The unit roundoff of the format, the noise in units of σ, and its greatest error with the sampler's half ulps."""
+    grid = float(np.finfo(outputs.dtype).eps) / 2
+    true_answer, scale = (float(outputs.dtype.type(value)) for value in (answer, sigma))
+    noise = (outputs.astype(np.float64) - true_answer) / scale
+    added = np.spacing(np.abs(outputs)).astype(np.float64) / 2 if true_answer else np.zeros(outputs.shape)
+    # Besides the sampler's own error: half an ulp of σ·x, and of the difference and the quotient above.
+    return grid, noise, (added + half_widths) / scale + (half_ulps + 4) * grid * np.abs(noise)
+
+
+def _half_square(noise: Doubles, error: Doubles) -> tuple[Doubles, Doubles]:
+    """|x|²/2 of pairs, and its greatest error."""
+    depth = (noise * noise).sum(axis=1) / 2
+    return depth, ((np.abs(noise) + error / 2) * error).sum(axis=1) + 4 * DOUBLE_ROUNDOFF * depth
+
+
+BOX_MULLER = _of_pairs(partial(_box_muller, np.log), "Box–Muller with numpy's log")
+BOX_MULLER_LIBRARY = _of_pairs(partial(_box_muller, library_log), "Box–Muller with the C library's log")
+POLAR = _of_pairs(partial(_polar, np.log), "polar method with numpy's log")
+POLAR_LIBRARY = _of_pairs(partial(_polar, library_log), "polar method with the C library's log")
+POLAR_SECOND_FIRST = _of_pairs(
+    partial(_second_first, partial(_polar, library_log)), "polar method, second normal first"
+)
+SEARCHED = (BOX_MULLER, BOX_MULLER_LIBRARY, POLAR, POLAR_LIBRARY, POLAR_SECOND_FIRST)
+"""Models in the arithmetic of numpy's types; ones for binary64 and binary32."""

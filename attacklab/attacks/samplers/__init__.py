@@ -1,1 +1,0 @@
-"""Models of how floating-point samplers compute: which outputs each can return for a given answer."""
