@@ -31,7 +31,7 @@ TARGETS: tuple[tuple[Maker, str, Role, Model], ...] = (
     (targets.naive_gaussian_polar, "polar method", Role.NAIVE, samplers.POLAR),
     (targets.naive_gaussian_numpy_legacy, "numpy RandomState (polar)", Role.NAIVE, samplers.POLAR_SECOND_FIRST),
     (targets.naive_gaussian_python, "Python random.gauss (Box–Muller)", Role.NAIVE, samplers.BOX_MULLER_LIBRARY),
-    (targets.naive_gaussian_inverse_cdf, "SciPy inverse CDF", Role.NAIVE, ANY),
+    (targets.naive_gaussian_inverse_cdf, "SciPy inverse CDF", Role.NAIVE, samplers.INVERSE_CDF),
     (targets.naive_gaussian_ziggurat, "numpy Generator (ziggurat)", Role.NAIVE, ANY),
     (targets.naive_gaussian_ziggurat_binary32, "numpy Generator, binary32", Role.NAIVE, ANY),
     (targets.exact_rounded_gaussian, "exact, rounded ideal Gaussian", Role.EXACT, ANY),
@@ -40,7 +40,7 @@ RECOGNISED_AT = 1.0
 DENSITIES: tuple[tuple[Model, type[Any], str], ...] = (
     (samplers.BOX_MULLER, np.float64, "Box–Muller, pairs"),
     (samplers.POLAR, np.float64, "polar method, pairs"),
-    (samplers.BOX_MULLER, np.float32, "Box–Muller, binary32, pairs"),
+    (samplers.INVERSE_CDF, np.float64, "SciPy inverse CDF"),
 )
 BINADES = tuple(range(-14, 2))
 

@@ -6,16 +6,17 @@ from.
 
 The adversary knows σ to the last bit (from the textbook's formula or a small multiple of it, unless the target states
 another) and guesses the sampler among the models of `samplers`: the product of any number with σ, of a number of a
-narrower format, or of a multiple of 2^−53, as sums of uniforms are; Box–Muller and the polar method, inverted in
-binary64 and binary32; and uniforms of few bits. Those two make two normals from the same uniforms, so the adversary
-sees two answers one after the other and attacks the claim composed of two. Where the numbers stand, and what is done to
-them afterwards, is guessed as in `low_bit_laplace`; the choosing sample picks the model.
+narrower format, or of a multiple of 2^−53, as sums of uniforms are; the inverse CDF, Box–Muller and the polar method,
+inverted in binary64 and binary32; and uniforms of few bits. Box–Muller and the polar method make two normals from the
+same uniforms, so the adversary sees two answers one after the other and attacks the claim composed of two. Where the
+numbers stand, and what is done to them afterwards, is guessed as in `low_bit_laplace`; the choosing sample picks the
+model.
 
-A negative result does not rule out any other sampler, or one of these in another build of numpy or the C library, or
-with a different σ or more than one rounding. Nor does it rule out a leak in answers that are rounded to a coarse grid
-afterwards, or in pairs of normals that are not released one after the other. Of other samplers (a ziggurat, an inverse
-CDF, a ratio of uniforms, one normal of a pair without the other) only the product with σ is seen. Its advantage depends
-on the significand of σ: if σ is just above a power of two, products reach almost every number.
+A negative result does not rule out any other sampler, or one of these in another build of numpy, SciPy or the C
+library, or with a different σ or more than one rounding. Nor does it rule out a leak in answers that are rounded to a
+coarse grid afterwards, or in pairs of normals that are not released one after the other. Of a ziggurat, a ratio of
+uniforms, or one normal of a pair without the other only the product with σ is seen. Its advantage depends on the
+significand of σ: if σ is just above a power of two, products reach almost every number.
 
 Source: Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We There Yet? Timing and Floating-Point Attacks on
 Differential Privacy Systems'.

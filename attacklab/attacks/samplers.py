@@ -2,8 +2,8 @@
 
 A model inverts a sampler: it decides whether y = fl(f(D) + noise) for some noise that the sampler returns.
 
-1. **Inverse CDF** (Laplace): f(D) ± λ·log(v) for a v on the grid of multiples of 2^−p, where p is the number of
-   significant bits. v ≈ e^(−|y − f|/λ) leaves a handful of grid points, and each is put through the sampler's own
+1. **Inverse CDF**: f(D) ± λ·log(v), or f(D) + σ·Φ⁻¹(v), for a v on the grid of multiples of 2^−p, where p is the number
+   of significant bits. v ≈ e^(−|y − f|/λ) leaves a handful of grid points, and each is put through the sampler's own
    arithmetic. Others divide by the rate ε/Δ, as `random.expovariate` and `std::exponential_distribution` do, or draw
    fewer bits. It matters which logarithm is modelled: numpy's and the C library's differ in the last bit. In formats
    narrower than doubles both are rounded from doubles, and another logarithm is not recognised.
@@ -522,7 +522,7 @@ DOUBLE_ROUNDOFF = 2.0**-53
 CHUNK = 1 << 9  # how many rows are searched at a time, so that all their grid points stay in the cache
 
 
-def _of_pairs(rows: Rows, description: str) -> Model:
+def _in_chunks(rows: Rows, description: str, answers: int = 2) -> Model:
     def reachable(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed) -> Bools:
         produced = np.empty(len(outputs), dtype=bool)
         # No sampler produces the failures and infinities among the outputs; they need no warning.
@@ -532,7 +532,19 @@ def _of_pairs(rows: Rows, description: str) -> Model:
                 produced[chunk] = rows(outputs[chunk], half_widths[chunk], answer, assumed.scale)
         return produced
 
-    return Model(description, reachable, answers=2)
+    return Model(description, reachable, answers)
+
+
+def _inverse_cdf(outputs: Floats, half_widths: Doubles, answer: float, sigma: float) -> Bools:
+    """Whether y is the answer plus σ·Φ⁻¹(v) for some v on the grid, with SciPy's Φ⁻¹."""
+    grid, noise, error = _noise(outputs, half_widths, answer, sigma, 4)
+    centre = scipy.special.ndtr(noise)
+    density = np.exp(-noise * noise / 2) / math.sqrt(2 * math.pi)
+    width = density * error + centre * DOUBLE_ROUNDOFF * (4 + 4 * noise * noise)
+    points = GridPoints.within(centre, width, grid, 1, 1 / grid)
+    normals = scipy.special.ndtri((points.values * grid).astype(outputs.dtype))
+    hits = np.abs(answer + sigma * normals - outputs[points.rows]) <= half_widths[points.rows]
+    return marked(too_many(points.counts), points.rows[hits])
 
 
 def _box_muller(
@@ -616,12 +628,13 @@ def _half_square(noise: Doubles, error: Doubles) -> tuple[Doubles, Doubles]:
     return depth, ((np.abs(noise) + error / 2) * error).sum(axis=1) + 4 * DOUBLE_ROUNDOFF * depth
 
 
-BOX_MULLER = _of_pairs(partial(_box_muller, np.log), "Box–Muller with numpy's log")
-BOX_MULLER_LIBRARY = _of_pairs(partial(_box_muller, library_log), "Box–Muller with the C library's log")
-POLAR = _of_pairs(partial(_polar, np.log), "polar method with numpy's log")
-POLAR_LIBRARY = _of_pairs(partial(_polar, library_log), "polar method with the C library's log")
-POLAR_SECOND_FIRST = _of_pairs(
+INVERSE_CDF = _in_chunks(_inverse_cdf, "inverse CDF by SciPy's ndtri", 1)
+BOX_MULLER = _in_chunks(partial(_box_muller, np.log), "Box–Muller with numpy's log")
+BOX_MULLER_LIBRARY = _in_chunks(partial(_box_muller, library_log), "Box–Muller with the C library's log")
+POLAR = _in_chunks(partial(_polar, np.log), "polar method with numpy's log")
+POLAR_LIBRARY = _in_chunks(partial(_polar, library_log), "polar method with the C library's log")
+POLAR_SECOND_FIRST = _in_chunks(
     partial(_second_first, partial(_polar, library_log)), "polar method, second normal first"
 )
-SEARCHED = (BOX_MULLER, BOX_MULLER_LIBRARY, POLAR, POLAR_LIBRARY, POLAR_SECOND_FIRST)
+SEARCHED = (INVERSE_CDF, BOX_MULLER, BOX_MULLER_LIBRARY, POLAR, POLAR_LIBRARY, POLAR_SECOND_FIRST)
 """Models in the arithmetic of numpy's types; ones for binary64 and binary32."""

@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import special
 
 from attacklab.attacks.low_bit_gaussian import LowBitGaussian, textbook_sigma
 from attacklab.attacks.samplers import (
     ANY,
     BOX_MULLER,
     BOX_MULLER_LIBRARY,
+    INVERSE_CDF,
     POLAR,
     POLAR_SECOND_FIRST,
     SEARCHED,
@@ -57,6 +59,7 @@ def _legacy(count: int, rng: np.random.Generator) -> NDArray[np.float64]:
         (partial(box_muller, dtype=np.float32), BOX_MULLER),
         (polar, POLAR),
         (_legacy, POLAR_SECOND_FIRST),
+        (inverse_cdf, INVERSE_CDF),
         (inverse_cdf, ANY),
         (partial(ziggurat, dtype=np.float32), ANY),
     ],
@@ -133,6 +136,20 @@ def test_pairs_reached_are_the_ones_that_all_uniforms_of_binary16_give(
     expected = np.isin(key(tried), key((answer + sigma * enumerated()).reshape(-1, 2)))
     assert 0.02 < expected.mean() < 0.98
     assert np.array_equal(reaches(model, tried, answer, sigma), expected)
+
+
+@pytest.mark.parametrize(("dtype", "bits"), [(np.float64, 53), (np.float32, 24)])
+@pytest.mark.parametrize("near", [0.03, 0.4, 0.97])
+@pytest.mark.parametrize("sigma", [1.0, 3.7])
+def test_normals_reached_by_inverse_cdf_are_the_ones_that_all_nearby_uniforms_give(
+    dtype: Any, bits: int, near: float, sigma: float
+) -> None:
+    uniforms = (np.arange(4_096) + round(near * 2**bits)).astype(np.float64) / 2.0**bits
+    reached = sigma * special.ndtri(uniforms.astype(dtype))
+    inside = reached[50:-50]
+    start, end = np.array([inside.min(), inside.max()]).view(f"i{inside.itemsize}")
+    between = np.arange(min(start, end), max(start, end), dtype=start.dtype).view(dtype)
+    assert np.array_equal(reaches(INVERSE_CDF, between, 0.0, sigma), np.isin(between, reached))
 
 
 def test_failures_and_infinities_are_reached_by_no_sampler() -> None:
