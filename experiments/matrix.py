@@ -43,7 +43,6 @@ FEW_OUTCOMES = 16
 FEW_RECORDS = 1 << 11
 SMALLER: Mapping[str, attacks.Attack] = {
     "zero_rounding": attacks.ZeroRounding(outcomes=FEW_OUTCOMES),
-    "lost_weights": attacks.LostWeights(most_outcomes=FEW_OUTCOMES),
     "truncated_addition": attacks.TruncatedAddition(most_outcomes=FEW_OUTCOMES),
     "missing_clip": attacks.MISSING_CLIP.given(size=FEW_RECORDS),
     "sum_sensitivity": attacks.SUM_SENSITIVITY.given(most_records=FEW_RECORDS),

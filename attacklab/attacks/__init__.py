@@ -18,7 +18,6 @@ from attacklab.attacks.known_pairs import (
 )
 from attacklab.attacks.lattice_bias import LatticeBias
 from attacklab.attacks.local_sensitivity import LocalSensitivity
-from attacklab.attacks.lost_weights import LostWeights
 from attacklab.attacks.low_bit_gaussian import LowBitGaussian
 from attacklab.attacks.low_bit_laplace import LowBitLaplace
 from attacklab.attacks.no_noise import BARE_PART, NO_NOISE
@@ -49,7 +48,6 @@ __all__ = [
     "GeneratorState",
     "LatticeBias",
     "LocalSensitivity",
-    "LostWeights",
     "LowBitGaussian",
     "LowBitLaplace",
     "Precision",
@@ -64,7 +62,7 @@ ATTACKS: tuple[Attack, ...] = (
     NO_NOISE,
     BARE_PART,
     ZeroRounding(),
-    LostWeights(),
+    TruncatedAddition(),
     ScoreOverflow(),
     LowBitLaplace(),
     LowBitGaussian(),
@@ -86,9 +84,8 @@ ATTACKS: tuple[Attack, ...] = (
 )
 """All of them run where none is named."""
 
-ALL_ATTACKS: tuple[Attack, ...] = (*ATTACKS, Alignment(), TruncatedAddition())
-"""Those, and what runs only when it is named: the alignment, which takes no scenarios; and truncated addition, which
-`LostWeights` finds with fewer outputs."""
+ALL_ATTACKS: tuple[Attack, ...] = (*ATTACKS, Alignment())
+"""Those, and what runs only when it is named: the alignment, which takes no scenarios."""
 
 
 def sized(attack: Attack, trials: int) -> Attack:

@@ -1,34 +1,103 @@
-"""Truncated addition: light weights are lost when they are added to a heavy one.
+"""Truncated addition, and other ways to lose a weight: light outcomes vanish, jump or freeze at some depth.
 
-There is one heavy outcome and many light ones. On one input every light weight is at most half a unit in the last place
-of the running sum and is rounded away, so no light outcome is ever drawn. On the neighbour each light weight counts. In
-a format of p bits, about (number of light outcomes)·2^−p of the mass is lost. That is plain to see where accelerators
-accumulate in binary16 or bfloat16. In binary64 no sample shows it; only an exact law shows the outcomes that cannot be
-reached. So each shorter format has a scenario of its own.
+An exponential mechanism on real numbers gives an outcome at depth d below the best the weight e^(−ε·d/(2Δu)), however
+deep it lies. In floating point a light weight at most half a unit in the last place of the running sum is rounded away
+when it is added. Weights in a short format, integer tickets, tables, uniform numbers of few bits and Gumbel noise with
+a largest value also end at some depth. A single outcome so deep is never seen; many of them together are. There are
+five forms, each with one heavy outcome and many light ones, but for the last.
 
-The adversary knows ε, Δu and that the heavy outcome comes first. It bets that a light outcome is drawn.
+- **Sums of a format.** Given formats, one pair each: on one input the light weights just fail to count in a sum of p
+  bits, on the other each of them counts. About (number of light outcomes)·2^−p of the mass is lost. In binary64 no
+  sample shows it; only an exact law shows the outcomes that cannot be reached. The other forms need no formats.
+- **Sweeps.** For each of a few numbers of light outcomes, their share is looked at from where it is near 1 to where it
+  is rare. Where it falls fastest beyond e^(−ε·d/(2Δu)), or rises, bisection finds the step. The pair lies on either
+  side of it.
+- **Ladders.** Deeper shares are too rare to be looked at one by one. Groups of light outcomes at depths where their
+  weights are powers of two, 2^−k, have equal shares, because each group is twice as large as the one before it. In a
+  group whose weights a format, a ticket or a sum of k bits loses, no outcome is drawn.
+- **Gaps.** Of light outcomes whose intervals are narrower than the steps of the uniform number, only some are ever
+  drawn, and others on the neighbour. The event is that an outcome seen from one input is drawn.
+- **Halves.** Outcomes at even places are one step above those at odd places, or below them. A mechanism that draws from
+  the few best alone never draws the worse half.
 
-A negative result does not rule out lost weights in sums in binary64, nor in sums in any other order.
+A target that draws noise for each outcome has neither sums nor one uniform number for all, so ladders and gaps, which
+take many outputs of many outcomes, are left out. The adversary knows ε and Δu, picks the utilities, and bets on which
+outcomes are drawn. What it looked at is not what it is judged on.
 
-Source: Ilvento 2020, 'Implementing the Exponential Mechanism with Base-2 Differential Privacy', section 2. The
-condition, which is missing in print, is fl(w_heavy + w_light) = w_heavy.
+A negative result does not rule out lost weights where fewer than 1 in 2000 outputs would be a light one, as in sums of
+binary64, nor those on some ladder's rung alone if ε is below ln 2, because then the pairs leave gaps between rungs.
+
+Source: Ilvento 2020, 'Implementing the Exponential Mechanism with Base-2 Differential Privacy', section 2, for weights
+that vanish and sums that round; the condition, which is missing in print, is fl(w_heavy + w_light) = w_heavy. Yellott
+1977 for Gumbel noise. The searches are ours.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import itertools
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from attacklab.attacks.base import OfKinds, Probe, Scenario, whole_only
-from attacklab.attacks.bets import LIGHT
-from attacklab.model.errors import OutsideDomain
-from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, Format, power_of_two_within
+from attacklab.attacks.base import Event, OfKinds, Probe, Scenario, as_floats, is_dear, whole_only
+from attacklab.attacks.bets import HEAVY, LIGHT, among
+from attacklab.attacks.failures import sampled
+from attacklab.model.bisection import steepest_step
+from attacklab.model.claims import PrivacyClaim, directions
+from attacklab.model.errors import OutsideDomain, UsageError
+from attacklab.model.floats import Format, power_of_two_within
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Kind, Target
+
+SWEPT = ((1, 1 << 11), (16, 1 << 11), (256, 1 << 10), (2048, 1 << 9))
+"""Numbers of light outcomes, and how many outputs are drawn at each depth: fewer where an output costs more."""
+
+NEAREST_LOGIT, FARTHEST_LOGIT, SPACING_NATS = 2.5, 6.0, 0.75
+"""Logits of the share of the light outcomes, positive and negative, between which depths are swept, and the spacing."""
+
+FINEST_NATS = 0.25
+"""How much a weight should change in one unit of depth, at the most, where utilities need not be whole."""
+
+NOISE_FROM = 256  # a target whose outputs of so many light outcomes are dear draws noise for each outcome
+NOISY_OUTPUTS = 1 << 7  # how many outputs of more outcomes than those are drawn at a depth of such a target
+
+CONFIRMING = 4
+"""How many times as many outputs as at a depth of the sweep are drawn to see whether a pair is worth judging."""
+
+DEVIATIONS, CLEAR_DEVIATIONS = 1.5, 4.0
+"""By how many standard deviations a pair must exceed the claim in these to be judged, or to end the search."""
+
+SHARE_BITS = 11  # a group of a ladder has a share of 2^−11 of the weight
+
+LADDERS = (range(11, 21), range(22, 25, 2))
+"""Bits k of the weights 2^−k of the groups; the second has 10,240 light outcomes, for sums in binary32."""
+
+GROUPS = 10_240  # light outcomes of the larger ladder
+
+LOOKS = ((1 << 13, 1), (1 << 14, 3), (1 << 15, 8))
+"""Numbers of outputs, and how many of a group at most show that its weights may be lost; 4, 8, 16 are expected."""
+
+NARROW, NARROW_BITS, NARROW_OUTPUTS = 512, 17, 1 << 15
+"""How many light outcomes of weight 2^−17 each look for gaps in that many outputs."""
+
+COINCIDENCE_DEVIATIONS = 3.0
+"""By how many standard deviations the pairs of equal outputs must exceed those of outcomes that are equally likely."""
+
+HALVES = 64
+
+OF_TRIALS, LEAST_LEARNING, RARE_LEARNING = 8, 64, 1 << 10
+"""At most one output at a depth for so many trials that judge, but at least so many; rare outcomes are looked for only
+from the last on."""
+
+DEPTHS = 64  # about how many depths are looked at in all
+
+NO_PAIR = (OutsideDomain, UsageError)
+"""The domain has no such pair, or its utilities would lie beyond the largest double."""
 
 
 @dataclass(frozen=True)
@@ -36,21 +105,35 @@ class TruncatedAddition(OfKinds, kinds={Kind.SELECTION}):
     """The attack.
 
     Attributes:
-        most_outcomes: the largest number of light outcomes, which bounds the cost of a draw.
-        formats: the formats of the sum that are tried.
+        most_outcomes: the largest number of light outcomes, which bounds the cost of a draw; forms that need more of
+            them are left out.
+        learning: how many outputs are drawn at a depth, at the most.
+        formats: the formats of a sum whose pairs alone are tried; none for the search.
     """
 
-    most_outcomes: int = 1 << 13
-    formats: tuple[Format, ...] = (BINARY32, BINARY16, BFLOAT16)
+    most_outcomes: int = 1 << 14
+    learning: int = 1 << 11
+    formats: tuple[Format, ...] = ()
     name: str = "truncated_addition"
-    flaw: str = "light weights vanish when added to a heavy one"
+    flaw: str = "light outcomes lose their weight on one dataset only"
 
-    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs no look at outputs
-        """One scenario for each format of the sum."""
-        for accumulator in self.formats:
-            light_outcomes = min(4 << accumulator.significand_bits, self.most_outcomes)
-            with contextlib.suppress(OutsideDomain):
-                yield self.scenario(target, accumulator, light_outcomes)
+    @property
+    def looks(self) -> int:
+        """About how many outputs it draws to find its pairs."""
+        return DEPTHS * self.learning
+
+    def within(self, trials: int) -> TruncatedAddition:
+        """The attack with as many outputs at a depth as an audit of so many trials warrants."""
+        return replace(self, learning=max(LEAST_LEARNING, min(self.learning, trials // OF_TRIALS)))
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
+        """The pairs of the formats; else what a sweep shows clearly, or what other forms show, and the halves."""
+        if self.formats:
+            for form in self.formats:
+                with contextlib.suppress(OutsideDomain):
+                    yield self.scenario(target, form, min(4 << form.significand_bits, self.most_outcomes))
+            return
+        yield from self._searched(_Scale.of(target), probe)
 
     @staticmethod
     def scenario(target: Target, accumulator: Format, light_outcomes: int) -> Scenario:
@@ -59,15 +142,197 @@ class TruncatedAddition(OfKinds, kinds={Kind.SELECTION}):
         Raises:
             OutsideDomain: the target's domain has no such pair.
         """
-        bits = accumulator.significand_bits
         gap = power_of_two_within(target.sensitivity)
         nats = target.claim.nominal.epsilon / 2 * (gap / target.sensitivity)
         # Just below e^(−nats·depth) = 2^−bits, half a unit in the last place of a sum that starts at 1.
         parts = 1 if whole_only(target) else 16
-        depth = math.ceil(parts * bits * math.log(2) / nats) / parts * gap
+        depth = math.ceil(parts * accumulator.significand_bits * math.log(2) / nats) / parts * gap
         counted = np.full(light_outcomes + 1, gap - depth)
         counted[0] = -gap
         lost = np.full(light_outcomes + 1, -depth)
         lost[0] = 0.0
         pair = NeighbouringPair.utilities(counted, lost, sensitivity=target.sensitivity)
         return Scenario(target.adapted(pair), (LIGHT,))
+
+    def _searched(self, scale: _Scale, probe: Probe) -> Iterator[Scenario]:
+        clearest, noisy = 0.0, False
+        for lights, outputs in SWEPT:
+            if lights > self.most_outcomes:
+                break
+            noisy = noisy or (lights >= NOISE_FROM and _is_dear(scale, probe, lights))
+            most = NOISY_OUTPUTS if noisy and lights > NOISE_FROM else self.learning
+            with contextlib.suppress(*NO_PAIR):
+                for excess, scenario in _swept(scale, probe, lights, min(outputs, most)):
+                    clearest = max(clearest, excess)
+                    yield scenario
+            if clearest > CLEAR_DEVIATIONS:
+                return
+        ladders, gaps, halves = _on_ladders(scale, probe), _between_gaps(scale, probe), _in_halves(scale)
+        rare = ((GROUPS, ladders), (NARROW, gaps)) if self.learning >= RARE_LEARNING and not noisy else ()
+        for needed, scenarios in (*rare, (HALVES, halves)):
+            if needed <= self.most_outcomes:
+                with contextlib.suppress(*NO_PAIR):
+                    yield from scenarios
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """Depths in units of which small multiples are exact.
+
+    Attributes:
+        target: the target.
+        gap: the largest power of two within the sensitivity.
+        parts: units in a gap, a power of two; 1 where utilities must be whole.
+        nats: by how much a unit of depth changes the logarithm of a weight.
+    """
+
+    target: Target
+    gap: float
+    parts: int
+    nats: float
+
+    @classmethod
+    def of(cls, target: Target) -> _Scale:
+        gap = power_of_two_within(target.sensitivity)
+        nats = target.claim.nominal.epsilon / 2 * (gap / target.sensitivity)
+        parts = 1 if whole_only(target) else 1 << max(0, math.ceil(math.log2(nats / FINEST_NATS)))
+        return cls(target, gap, parts, nats / parts)
+
+    @property
+    def unit(self) -> float:
+        return self.gap / self.parts
+
+    def units(self, nats: float) -> int:
+        """The least depth at which a weight is at most e^(−nats)."""
+        return math.ceil(nats / self.nats)
+
+    def astride(self, depths: NDArray[np.int64]) -> NeighbouringPair:
+        """Light outcomes at these depths or a gap deeper, below a heavy one a gap lower or at 0."""
+        below = -self.unit * depths
+        return self._pair(np.append(-self.gap, below), np.append(0.0, below - self.gap))
+
+    def one_unit(self, depths: NDArray[np.int64]) -> NeighbouringPair:
+        """Light outcomes at these depths or a unit deeper, below a heavy one at 0."""
+        below = -self.unit * depths
+        return self._pair(np.append(0.0, below), np.append(0.0, below - self.unit))
+
+    def halves(self, outcomes: int) -> NeighbouringPair:
+        """Outcomes alternately at 0 and a gap below, or the other way round."""
+        utilities = np.tile([0.0, -self.gap], outcomes // 2)
+        return self._pair(utilities, -self.gap - utilities)
+
+    def _pair(self, first: NDArray[np.float64], second: NDArray[np.float64]) -> NeighbouringPair:
+        return self.target.adapted(NeighbouringPair.utilities(first, second, sensitivity=self.target.sensitivity))
+
+
+def _is_dear(scale: _Scale, probe: Probe, lights: int) -> bool:
+    """Whether the target draws noise for each of so many light outcomes, by the random words that it takes."""
+    with contextlib.suppress(*NO_PAIR):
+        return is_dear(probe, scale.one_unit(np.zeros(lights, dtype=np.int64)).first)
+    return False
+
+
+def _swept(scale: _Scale, probe: Probe, lights: int, outputs: int) -> Iterator[tuple[float, Scenario]]:
+    """Pairs on which the share of so many light outcomes seems to break the claim, and how clearly.
+
+    One straddles the steepest fall, one ends where the share has fallen most clearly behind, and one straddles the
+    steepest rise, against which no move of the heavy outcome helps.
+    """
+    whole = np.ones(lights, dtype=np.int64)
+
+    @functools.cache
+    def logit(depth: int) -> tuple[float, float]:
+        return _logit(sampled(probe, scale.one_unit(depth * whole).first, outputs))
+
+    def fall(low: int, high: int) -> float:
+        return logit(low)[0] - logit(high)[0] - scale.nats * (high - low)
+
+    def clear_fall(interval: tuple[int, int]) -> float:
+        return fall(*interval) / math.hypot(*(logit(depth)[1] for depth in interval))
+
+    balanced = math.log(lights)
+    nats = np.arange(max(0.0, balanced - NEAREST_LOGIT), balanced + FARTHEST_LOGIT, SPACING_NATS)
+    depths = sorted({round(depth / scale.nats) for depth in nats})
+    intervals = list(itertools.pairwise(depths))
+    if not intervals:
+        return
+    down = steepest_step(fall, *max(intervals, key=clear_fall))
+    _, behind = max(itertools.combinations(depths, 2), key=clear_fall)
+    up = steepest_step(lambda low, high: -fall(low, high), *min(intervals, key=clear_fall))
+    places = [scale.astride(depth * whole) for depth in dict.fromkeys((down, max(0, behind - scale.parts)))]
+    for pair in (*places, scale.one_unit(up * whole)):
+        excess = _excess(scale.target, probe, pair, CONFIRMING * outputs)
+        if excess > DEVIATIONS:
+            yield excess, Scenario(pair, _bets(lights))
+
+
+def _logit(outputs: NDArray[np.generic]) -> tuple[float, float]:
+    """The logit of the share of light outcomes, and its standard error; half an output more of each keeps it finite."""
+    light = np.count_nonzero(LIGHT.contains(outputs)) + 0.5
+    heavy = np.count_nonzero(HEAVY.contains(outputs)) + 0.5
+    return math.log(light / heavy), math.sqrt(1 / light + 1 / heavy)
+
+
+def _bets(lights: int) -> tuple[Event, ...]:
+    bets = [LIGHT, HEAVY]
+    if lights > 1:
+        bets += [among("the first half of the light outcomes", np.arange(1, lights // 2 + 1), lights)]
+        bets += [among("the second half of the light outcomes", np.arange(lights // 2 + 1, lights + 1), lights)]
+        bets += [among("a light outcome at an odd place", np.arange(1, lights + 1, 2), lights)]
+    return tuple(bets)
+
+
+def _excess(target: Target, probe: Probe, pair: NeighbouringPair, outputs: int) -> float:
+    """How clearly a light outcome, or the heavy one, is drawn more often than the claim allows, in deviations."""
+    drawn = [sampled(probe, side, outputs) for side in (pair.first, pair.second)]
+    trials = min(map(len, drawn))
+    first, second = (float(np.count_nonzero(LIGHT.contains(side[:trials]))) / trials for side in drawn)
+    cases = directions((first, first), (second, second))
+    points = [target.claim.near(epsilon) for epsilon in target.claim.points]
+    return max(_deviations(point, trials * p, trials * q, trials) for point in points for p, q in cases)
+
+
+def _deviations(point: PrivacyClaim, first: float, second: float, trials: int) -> float:
+    # Half an event more on either side keeps the ratio finite.
+    kept, base = max(0.0, first - point.delta * trials) + 0.5, second + 0.5
+    return (math.log(kept / base) - point.epsilon) / math.sqrt(1 / kept + 1 / base)
+
+
+def _on_ladders(scale: _Scale, probe: Probe) -> Iterator[Scenario]:
+    """The first ladder on which weights may be lost; what is below its lost rungs is lost on both sides."""
+    for rungs in LADDERS:
+        with contextlib.suppress(StopIteration):
+            yield next(_on_ladder(scale, probe, rungs))
+            return
+
+
+def _on_ladder(scale: _Scale, probe: Probe, rungs: range) -> Iterator[Scenario]:
+    """Groups of light outcomes of equal shares, if one of them is hardly drawn where its weights may be lost."""
+    sizes = [1 << bits - SHARE_BITS for bits in rungs]
+    depths = [scale.units(bits * math.log(2)) - scale.parts for bits in rungs]
+    # The deepest come first, so that a running sum is still that of the heavy outcome alone when it reaches them.
+    pair = scale.astride(np.repeat(depths[::-1], sizes[::-1]))
+    ends = np.cumsum([1, *sizes[::-1]])
+    groups = [(int(start), int(end)) for start, end in itertools.pairwise(ends)]
+    for outputs, most in LOOKS:
+        drawn = as_floats(sampled(probe, pair.second, outputs))
+        groups = [(start, end) for start, end in groups if ((drawn >= start) & (drawn < end)).sum() <= most]
+    if groups:
+        count = len(pair.first) - 1
+        bets = [among(f"outcomes {start} to {end - 1}", np.arange(start, end), count) for start, end in groups]
+        yield Scenario(pair, (*bets, LIGHT))
+
+
+def _between_gaps(scale: _Scale, probe: Probe) -> Iterator[Scenario]:
+    """Narrow light outcomes, with a bet on those that were seen, if the same ones are drawn too often."""
+    pair = scale.astride(np.full(NARROW, scale.units(NARROW_BITS * math.log(2)) + scale.parts))
+    drawn = as_floats(sampled(probe, pair.first, NARROW_OUTPUTS))
+    seen, times = np.unique(drawn[drawn > 0].astype(np.int64), return_counts=True)
+    expected = times.sum() ** 2 / (2 * NARROW)
+    if (times * (times - 1) // 2).sum() > expected + COINCIDENCE_DEVIATIONS * math.sqrt(expected):
+        yield Scenario(pair, (among("a light outcome that was seen", seen, NARROW), LIGHT))
+
+
+def _in_halves(scale: _Scale) -> Iterator[Scenario]:
+    even = among("an outcome at an even place", np.arange(0, HALVES, 2), HALVES)
+    yield Scenario(scale.halves(HALVES), (even,))

@@ -18,6 +18,7 @@ from attacklab.attacks import SUM_SENSITIVITY, LocalSensitivity, LowBitLaplace, 
 from attacklab.attacks.base import Attack, Event, Scenario
 from attacklab.auditing.referee import DEFAULT_ALPHA as ALPHA
 from attacklab.auditing.statistics.inference import clopper_pearson
+from attacklab.model.floats import BFLOAT16
 from attacklab.model.targets import Outputs, Target
 from experiments import targets
 
@@ -47,7 +48,9 @@ _SELECTION = targets.exact_exponential
 SHOWS = {
     "low_bits": Show(LowBitLaplace(), targets.naive_laplace_numpy, targets.exact_rounded_laplace, 0.1),
     "zero_rounding": Show(ZeroRounding(), targets.naive_exponential, _SELECTION, 0.5),
-    "truncated_addition": Show(TruncatedAddition(), targets.naive_exponential_bfloat16, _SELECTION, 0.5),
+    "truncated_addition": Show(
+        TruncatedAddition(formats=(BFLOAT16,)), targets.naive_exponential_bfloat16, _SELECTION, 0.5
+    ),
     "local_sensitivity": Show(_LOCAL, targets.naive_local_sensitivity_mean, targets.exact_sum_over_count, 0.01),
     "sums": Show(SUM_SENSITIVITY, targets.naive_bounded_sum_numpy, targets.exact_bounded_sum, 0.5),
 }

@@ -24,7 +24,6 @@ Cells = dict[tuple[str, str], Cell]
 FLAWS = [
     ("naive_exponential", "zero rounding"),
     ("naive_exponential_stabilised", "exact law"),
-    ("naive_exponential_bfloat16", "lost weights"),
     ("naive_exponential_bfloat16", "truncated addition"),
     ("naive_local_sensitivity_mean", "local sensitivity"),
     ("naive_laplace_numpy", "low bit laplace"),

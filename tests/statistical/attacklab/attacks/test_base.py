@@ -39,7 +39,7 @@ def test_a_function_attack_shows_itself_as_it_is_written_and_travels() -> None:
 
 NOISE, SELECTION, SUM, MEAN, DATASET = Kind
 APPLIES: dict[str, set[Kind]] = {
-    **{key: {SELECTION} for key in ("zero_rounding", "lost_weights", "score_overflow", "truncated_addition")},
+    **{key: {SELECTION} for key in ("zero_rounding", "score_overflow", "truncated_addition")},
     **dict.fromkeys(("low_bit_laplace", "low_bit_gaussian", "precision"), set(Kind) - {SELECTION}),
     **{key: {NOISE} for key in ("lattice_bias", "integer_cast", "generator_seed")},
     **{key: {SUM, MEAN} for key in ("sum_sensitivity", "missing_clip", "failing_size")},

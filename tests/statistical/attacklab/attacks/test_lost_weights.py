@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from attacklab.attacks.lost_weights import LostWeights
+from attacklab.attacks.truncated_addition import TruncatedAddition
 from attacklab.auditing.referee import audit
 from attacklab.model.domains import Domain
 from attacklab.model.findings import Finding, Verdict
@@ -146,7 +146,7 @@ SOUND: dict[str, Release] = {
 
 
 def judged(release: Release, epsilon: float, sensitivity: float = 1.0) -> list[Finding]:
-    return audit(selection_of(release, epsilon, sensitivity), [LostWeights()], trials=100_000, seed=7)
+    return audit(selection_of(release, epsilon, sensitivity), [TruncatedAddition()], trials=100_000, seed=7)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_weights_that_are_lost_at_any_depth_are_caught(name: str, epsilon: float
 @pytest.mark.parametrize("name", [name for name in SOUND if name != "permute and flip"])
 def test_floored_and_capped_weights_keep_their_claim_and_are_not_accused(name: str, epsilon: float) -> None:
     """Each audit raises a false alarm with probability at most 1e-9, at this fixed seed."""
-    findings = audit(selection_of(SOUND[name], epsilon), [LostWeights()], alpha=1e-9, trials=20_000)
+    findings = audit(selection_of(SOUND[name], epsilon), [TruncatedAddition()], alpha=1e-9, trials=20_000)
     assert findings
     assert {finding.verdict for finding in findings} <= {Verdict.NOT_DETECTED, Verdict.INCONCLUSIVE}
 
@@ -169,7 +169,7 @@ def test_floored_and_capped_weights_keep_their_claim_and_are_not_accused(name: s
 def test_noisy_max_and_exact_tickets_are_not_accused(release: Release) -> None:
     """Each audit raises a false alarm with probability at most 1e-9, at this fixed seed."""
     target = selection_of(release, 1.0)
-    findings = audit(target, [LostWeights(most_outcomes=256)], alpha=1e-9, trials=10_000)
+    findings = audit(target, [TruncatedAddition(most_outcomes=256)], alpha=1e-9, trials=10_000)
     assert {finding.verdict for finding in findings} <= {Verdict.NOT_DETECTED, Verdict.INCONCLUSIVE}
 
 
@@ -177,7 +177,7 @@ def test_noisy_max_and_exact_tickets_are_not_accused(release: Release) -> None:
     ("epsilon", "sensitivity"), [(0.01, 3.7), (1.0, 1.0), (50.0, 0.3), (1e-9, 1e-290), (1.0, 1e300)]
 )
 def test_every_pair_is_one_of_neighbours(epsilon: float, sensitivity: float) -> None:
-    scenarios = scenarios_of(LostWeights(), selection_of(tickets(20), epsilon, sensitivity))
+    scenarios = scenarios_of(TruncatedAddition(), selection_of(tickets(20), epsilon, sensitivity))
     assert scenarios
     for scenario in scenarios:
         sides = scenario.pair.first.tolist(), scenario.pair.second.tolist()
@@ -186,7 +186,7 @@ def test_every_pair_is_one_of_neighbours(epsilon: float, sensitivity: float) -> 
 
 
 def test_the_groups_of_a_ladder_lie_where_their_weights_are_powers_of_two() -> None:
-    *_, ladder, _ = scenarios_of(LostWeights(), selection_of(tickets(20), 1.0))
+    *_, ladder, _ = scenarios_of(TruncatedAddition(), selection_of(tickets(20), 1.0))
     depths = -ladder.pair.second[1:] / 2
     groups, sizes = np.unique(depths, return_counts=True)
     for nats, size in zip(groups.tolist(), sizes.tolist(), strict=True):
@@ -199,7 +199,7 @@ def test_the_groups_of_a_ladder_lie_where_their_weights_are_powers_of_two() -> N
 
 
 def test_a_sound_target_is_spared_the_costly_forms() -> None:
-    (halves,) = scenarios_of(LostWeights(), selection_of(ideal_exponential, 1.0))
+    (halves,) = scenarios_of(TruncatedAddition(), selection_of(ideal_exponential, 1.0))
     assert len(halves.pair.first) == 64
 
 
@@ -210,7 +210,7 @@ def test_no_more_outcomes_are_tried_than_are_asked_for() -> None:
         seen.append(len(utilities))
         return ideal_exponential(utilities, trials, rng, epsilon=1.0)
 
-    audit(Target.selection(release, epsilon=1.0), [LostWeights(most_outcomes=16)], trials=100)
+    audit(Target.selection(release, epsilon=1.0), [TruncatedAddition(most_outcomes=16)], trials=100)
     assert max(seen) == 17
 
 
@@ -227,7 +227,7 @@ def test_a_domain_is_kept_to(epsilon: float) -> None:
 
         return Target.selection(release_within, epsilon=epsilon, domain=domain)
 
-    broken = audit(only_within(tickets(12)), [LostWeights()])
+    broken = audit(only_within(tickets(12)), [TruncatedAddition()])
     assert Verdict.VIOLATED in {finding.verdict for finding in broken}
-    sound = audit(only_within(ideal_exponential), [LostWeights()], alpha=1e-9, trials=10_000)
+    sound = audit(only_within(ideal_exponential), [TruncatedAddition()], alpha=1e-9, trials=10_000)
     assert {finding.verdict for finding in sound} <= {Verdict.NOT_DETECTED, Verdict.INCONCLUSIVE}

@@ -101,5 +101,6 @@ def test_number_of_light_outcomes_follows_the_format_up_to_the_limit() -> None:
     def never(*_: object) -> np.ndarray:
         raise AssertionError("needs no look at the outputs")
 
-    sizes = [len(scenario.pair.first) - 1 for scenario in TruncatedAddition(1 << 12, FORMATS).scenarios(target, never)]
+    attack = TruncatedAddition(1 << 12, formats=FORMATS)
+    sizes = [len(scenario.pair.first) - 1 for scenario in attack.scenarios(target, never)]
     assert sizes == [1 << 12, 1 << 12, 1 << 12, 1 << 10]

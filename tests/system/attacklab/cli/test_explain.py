@@ -37,4 +37,4 @@ def test_each_page_has_all_its_parts(attacklab: Any, columns: str, monkeypatch: 
 def test_a_name_that_is_not_a_flaw_is_told_with_those_that_are(attacklab: Any) -> None:
     told = "attacklab: there is no flaw 'low_bits_laplace'; did you mean 'low_bit_laplace'?\n"
     assert attacklab("explain low_bits_laplace") == (2, "", told)
-    assert "choose from zero_rounding, lost_weights" in attacklab("explain ?")[2]
+    assert "choose from no_noise, bare_part" in attacklab("explain ?")[2]
