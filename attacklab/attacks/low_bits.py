@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
@@ -80,6 +81,9 @@ class Bet:
         return Event(words, self.contains, flaw=self.model.flaw)
 
 
+Ranked: TypeAlias = tuple[float, NoisyNumber, Bet]  # the evidence a trial that a bet promises, and on what it is
+
+
 def reached(model: Model, rows: Floats, widths: Doubles, side: Side) -> Bools:
     """Which rows a model reaches from a side."""
     return model.reachable(rows, widths, side.answer, side.assumed)
@@ -98,53 +102,61 @@ def scenarios(
         numbers: with noise in the outputs of pairs.
         models_of: the models for outputs seen in that way.
     """
-    ranked: list[tuple[float, NoisyNumber, Bet]] = []
+    ranked: list[Ranked] = []
     looked_at: list[NoisyNumber] = []
-    fallback: Scenario | None = None
     for number in itertools.islice(numbers, MOST_NUMBERS):
-        models = models_of(number.view)
-        if fallback is None and number.answers_known:
-            first, second = number.first[0], number.second[0]
-            blind = (
-                Bet(number.view, models[0], first, second, on_first=True),
-                Bet(number.view, models[0], second, first, on_first=False),
-            )
-            fallback = Scenario(number.pair, tuple(bet.event for bet in blind))
-        if ranked and max(ranked, key=_worth)[0] > (0.0 if number.view.slope != 1 else ENOUGH):
+        if ranked and max(map(_worth, ranked)) > (0.0 if number.view.slope != 1 else ENOUGH):
             break
         looked_at.append(number)
-        coarseness = number.coarseness
-        models = [model for model in models if model.coarse or coarseness <= COARSE[model.answers]]
-        for answers in sorted({model.answers for model in models}):
-            try:
-                composed = claim.composed(answers).nominal
-            except ValueError:
-                continue
-            same = [model for model in models if model.answers == answers]
-            ranked += _ranked(composed, number, same, answers)
+        ranked += _bets_on(claim, number, models_of(number.view))
     ranked.sort(key=_worth, reverse=True)
     promising = [entry for entry in ranked if entry[0] > 0]
     if promising:
-        lattices = (_ranked(claim.nominal, number, list(_lattices(number)), 1) for number in looked_at)
-        plain = sorted(itertools.chain.from_iterable(lattices), key=_worth, reverse=True)
-        promising = [entry for entry in plain if entry[0] >= NEARLY * promising[0][0]] or promising
-    if promising or fallback is None:
-        return _grouped(promising)
-    return _grouped([entry for entry in ranked if entry[1].answers_known][:1]) or [fallback]
+        return _grouped(_on_lattices(claim.nominal, looked_at, promising[0][0]) or promising)
+    with_answers = next((number for number in looked_at if number.answers_known), None)
+    if with_answers is None:
+        return []
+    return _grouped([entry for entry in ranked if entry[1].answers_known][:1]) or [_blind(with_answers, models_of)]
 
 
-def _ranked(
-    claim: PrivacyClaim, number: NoisyNumber, models: Sequence[Model], answers: int
-) -> list[tuple[float, NoisyNumber, Bet]]:
+def _bets_on(claim: Claim, number: NoisyNumber, models: Sequence[Model]) -> Iterator[Ranked]:
+    """The bets on a number by the models that its rounding lets tell anything, on one answer or several."""
+    coarseness = number.coarseness
+    fine = [model for model in models if model.coarse or coarseness <= COARSE[model.answers]]
+    for answers in sorted({model.answers for model in fine}):
+        try:
+            composed = claim.composed(answers).nominal
+        except ValueError:  # nothing is claimed of so many answers
+            continue
+        yield from _ranked(composed, number, [model for model in fine if model.answers == answers], answers)
+
+
+def _on_lattices(claim: PrivacyClaim, numbers: Sequence[NoisyNumber], best: float) -> list[Ranked]:
+    """The bets on lattices that promise nearly as much as the best bet does."""
+    plain = [entry for number in numbers for entry in _ranked(claim, number, list(_lattices(number)), 1)]
+    return sorted((entry for entry in plain if entry[0] >= NEARLY * best), key=_worth, reverse=True)
+
+
+def _blind(number: NoisyNumber, models_of: Callable[[View], Sequence[Model]]) -> Scenario:
+    """The bets by the first model on either answer, where no outputs looked at promise anything."""
+    model, first, second = models_of(number.view)[0], number.first[0], number.second[0]
+    bets = (
+        Bet(number.view, model, first, second, on_first=True),
+        Bet(number.view, model, second, first, on_first=False),
+    )
+    return Scenario(number.pair, tuple(bet.event for bet in bets))
+
+
+def _ranked(claim: PrivacyClaim, number: NoisyNumber, models: Sequence[Model], answers: int) -> list[Ranked]:
     """The bets by these models that won, with the evidence a trial that each promises."""
     return [(float(expected_evidence([claim], *rates)), number, bet) for rates, bet in _bets(number, models, answers)]
 
 
-def _worth(ranked: tuple[float, NoisyNumber, Bet]) -> float:
+def _worth(ranked: Ranked) -> float:
     return ranked[0]
 
 
-def _grouped(ranked: Sequence[tuple[float, NoisyNumber, Bet]]) -> list[Scenario]:
+def _grouped(ranked: Sequence[Ranked]) -> list[Scenario]:
     """The best bets on the best pairs, all on the first input; those on one answer and those on two apart."""
     groups: dict[tuple[int, int], list[tuple[NoisyNumber, Bet]]] = {}
     best: dict[tuple[int, int], float] = {}
