@@ -320,7 +320,7 @@ def _on_ladder(scale: _Scale, probe: Probe, rungs: range) -> Iterator[Scenario]:
     if groups:
         count = len(pair.first) - 1
         bets = [among(f"outcomes {start} to {end - 1}", np.arange(start, end), count) for start, end in groups]
-        yield Scenario(pair, (*bets, LIGHT))
+        yield Scenario(pair, tuple(bets))
 
 
 def _between_gaps(scale: _Scale, probe: Probe) -> Iterator[Scenario]:

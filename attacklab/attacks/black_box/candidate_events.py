@@ -27,12 +27,14 @@ from attacklab.attacks.black_box.learned_scores import learned_scores, scores_of
 from attacklab.attacks.black_box.scores import IS_FAILURE, Learning, Score
 from attacklab.attacks.failures import FAILS
 from attacklab.attacks.features.atoms import form_of_list
+from attacklab.attacks.features.leaves import text_of
 from attacklab.attacks.features.paths import as_numbers
 from attacklab.attacks.features.recent import recalled
 from attacklab.attacks.features.values import opened
 from attacklab.auditing.statistics.choosing import expected_evidence, promised_epsilon
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.floats import Doubles
+from attacklab.model.plain_text import quoted
 from attacklab.model.targets import Failure, Outputs
 
 QUANTILES = np.unique(np.concatenate([np.arange(1, 16) / 16, 2.0 ** -np.arange(4, 12), 1 - 2.0 ** -np.arange(4, 12)]))
@@ -207,12 +209,14 @@ def _best_intervals(score: Score, learning: Learning, ranking: Learning, ranks: 
     likely_values = pooled[starts[likely]]
     if score.again is not None:  # no single value of it stays what it is
         likely_values = likely_values[:0]
+    if score.is_text:  # the order of texts means nothing
+        ends = ends[:0]
     lows = np.concatenate([np.full(len(ends), -np.inf), likely_values])
     highs = np.concatenate([ends, likely_values])
     ranked = score.of(ranking.outputs)
     sides = [np.sort(ranked[side]) for side in (ranking.of_first, ~ranking.of_first)]  # NaN comes last
     hits = [np.searchsorted(side, highs, "right") - np.searchsorted(side, lows, "left") for side in sides]
-    for rank in ranks:
+    for rank in ranks if len(highs) else ():
         clarity = rank(hits[0], hits[1], len(sides[0]))
         best = int(np.argmax(clarity))
         if clarity[best] == -np.inf:
@@ -246,6 +250,8 @@ def _interval(score: Score, low: float, high: float) -> Event:
     if score is IS_FAILURE:
         return FAILS  # or its complement, which tells as much
     words = f"at most {high!r}" if low == -math.inf else f"equal to {high!r}"
+    if score.is_text and (text := text_of(high)) is not None:
+        words = f"being {quoted(text)}"
     return Event(f"{score.description} {words}", partial(_lies_within, of=score.of, low=low, high=high))
 
 

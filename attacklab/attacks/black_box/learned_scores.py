@@ -85,7 +85,7 @@ def _of_features(numbers: Sequence[Feature], others: Sequence[Feature], learning
     of_each.sort(key=lambda pair: -max(_told(rule, learning) for rule in pair[1]))
     for feature, rules in of_each[:IN_DETAIL]:
         values = as_doubles(feature.of(learning.outputs))
-        if len(np.unique(values)) > FEW:
+        if len(np.unique(values)) > FEW and not feature.is_text:
             finite = values[np.isfinite(values)]
             rules.append(linear_rule(feature, learning))
             yield rules[-1]

@@ -43,11 +43,13 @@ class Score:
         description: the number in words.
         of: takes outputs and returns their scores; NaN for an output without one.
         again: learns the same rule from other outputs, on the same scale; None if the score cannot.
+        is_text: whether its values stand for texts.
     """
 
     description: str
     of: Callable[[Outputs], Doubles]
     again: Callable[[Learning], Score] | None = None
+    is_text: bool = False
 
     def learned_from(self, learning: Learning) -> Score:
         """The same score, learned from these outputs if it can be."""
@@ -110,7 +112,7 @@ def number_scores(feature: Feature, centre: float) -> Iterator[Score]:
 def plain_score(feature: Feature) -> Score:
     """The feature itself."""
     of = feature.of
-    return Score(feature.description, lambda outputs: as_doubles(of(outputs)))
+    return Score(feature.description, lambda outputs: as_doubles(of(outputs)), is_text=feature.is_text)
 
 
 def as_doubles(values: NDArray[Any]) -> Doubles:

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from attacklab.attacks.features.leaves import (
     MOST_NAMES,
+    TEXT,
+    WORDING,
     hidden_bits,
     hidden_bits_of,
     in_bytes,
@@ -58,6 +60,11 @@ class Feature:
 
     description: str
     of: Callable[[Outputs], NDArray[Any]]
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its numbers stand for texts, so that neither their order nor their bits mean anything."""
+        return self.description.startswith((TEXT, WORDING))
 
 
 def numbers(outputs: Outputs, of_first: NDArray[np.bool_] | None = None) -> tuple[Feature, ...]:

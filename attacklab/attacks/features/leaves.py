@@ -37,6 +37,12 @@ ORDERED = 8  # how many keys have their place in the order looked at
 
 _SIGNIFICAND: Final = np.uint64((1 << 52) - 1)
 
+TEXT, WORDING = "the text of", "the wording of"
+"""How the words of features begin whose numbers stand for texts."""
+
+MOST_TEXTS = 1 << 12  # so many texts are kept, to say which text a number stands for
+_TEXTS: Final[dict[float, str]] = {}
+
 READINGS: Final = {8: ("<f8", ">f8", "<i8", ">i8"), 4: ("<f4", ">f4", "<i4", ">i4"), 2: ("<f2", ">f2", "<i2", ">i2")}
 """How bytes of a length may be read as one number."""
 
@@ -113,8 +119,8 @@ def in_text(known: list[Any]) -> Named:
     for place in range(min(most, MOST_IN_TEXT)):
         yield f"the digits after the point of number {place} in", partial(_each, of=partial(_digits, place=place))
     yield "the length of", lengths
-    yield "the wording of", partial(_each, of=_wording)
-    yield "the hash of", _hashes_of_text
+    yield WORDING, partial(_each, of=_wording)
+    yield TEXT, _hashes_of_text
 
 
 def in_bytes(known: list[Any]) -> Named:
@@ -220,7 +226,15 @@ def _wording(value: Any) -> float:
 
 
 def _of_hash(text: str) -> float:
-    return float(hash_of(text) >> 11)  # 53 bits, which a double holds
+    number = float(hash_of(text) >> 11)  # 53 bits, which a double holds
+    if len(_TEXTS) < MOST_TEXTS:
+        _TEXTS[number] = text
+    return number
+
+
+def text_of(number: float) -> str | None:
+    """The text that a number stands for; None if too many were read."""
+    return _TEXTS.get(number)
 
 
 def _hashes_of_text(values: Values) -> NDArray[np.float64]:
