@@ -374,7 +374,8 @@ def above_threshold(fields: Fields) -> Release:
     if answers["is"] != "Answer":
         raise Refused("a sparse vector looks at queries' answers")
     (d,), each = asked.moves, asked.neighbours
-    fields.rational("threshold")
+    if (fields.rational("threshold") / Fields(answers, "Answer").step()).denominator > 1:
+        raise Refused("the threshold of a sparse vector must be a point of the answers' grid")
     positives = fields.at_least("positives", 1)
     shifts = [(fields.take("threshold_law"), (d,)), (fields.take("answer_law"), (2 * d * positives,))]
     values = fields.take("value_law")
@@ -658,8 +659,12 @@ def _public_function(fields: Fields, name: str) -> None:
 def _public_number(fields: Fields, name: str) -> None:
     if name == "grid":
         fields.step()
-    elif type(value := fields.take(name, int, dict)) is dict and list(value) != ["float"]:
-        raise Refused(f"{name} of {fields.what} must be a number")
+    elif type(value := fields.take(name, int, dict)) is dict:
+        number = Fields(value, f"{name} of {fields.what}")
+        text: str = number.take("float", str)
+        number.done()
+        if float.fromhex(text).hex() != text:
+            raise Refused(f"{name} of {fields.what} must be a number")
 
 
 def functions(term: Any, role: str = "") -> Iterator[tuple[str, str | None, str]]:

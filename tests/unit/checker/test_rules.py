@@ -216,6 +216,9 @@ NOTHING_DERIVED: list[tuple[str, tuple[Any, ...], Any, str]] = [
     ("restated_rounded", ("mechanism", "law", "variance"), TINY, "rule of Restated|not seen to keep"),
     ("threshold", ("answer",), {"is": "Histogram", "cells": ["a"], "relation": "substitute"}, "looks at queries' answ"),
     ("threshold", ("answer",), {"is": "Histogram", "cells": [{}], "relation": "substitute"}, "cells of a histogram"),
+    ("threshold", ("threshold",), rational(Fraction(1, 3)), "a point of the answers' grid"),
+    ("mean", ("function", "lower"), {"float": False}, "float of lower of Quotient must be str|must be str"),
+    ("mean", ("function", "lower"), {"float": "answers"}, "derives nothing|must be a number"),
     ("kernel", ("rows",), [], "must not be empty"),
     ("base2", ("ratio",), rational(Fraction(1, 2**4000)), "not seen to keep"),
 ]
