@@ -49,11 +49,15 @@ HASHES: dict[Any, str] = {
 
 _CLOCKS = ("now", "utcnow", "today")
 _GENERATORS = (random.Random, np.random.Generator, np.random.RandomState, np.random.BitGenerator)
-_TAKING = frozenset({
-    "array", "asarray", "chain", "choice", "dict", "enumerate", "extend", "filter", "fromkeys", "iter", "join", "list",
-    "map", "next", "repr", "sample", "shuffle", "str", "sum", "tuple", "zip",
-})  # fmt: skip
-"""Functions and methods that take the items of a set in its order."""
+_IN_NO_ORDER = frozenset({"bool", "frozenset", "isinstance", "len", "max", "min", "set", "sorted", "type"})
+"""Builtin functions that tell nothing of the order of a set, given nothing else that could: no key."""
+
+_NEW_SETS = frozenset({"copy", "difference", "intersection", "symmetric_difference", "union"})
+_METHODS = _NEW_SETS | {
+    "add", "clear", "difference_update", "discard", "intersection_update", "isdisjoint", "issubset", "issuperset",
+    "remove", "symmetric_difference_update", "update",
+}  # fmt: skip
+"""Methods of sets that do not either."""
 
 
 class Names:
@@ -187,32 +191,36 @@ def _is_clock(value: Any, owner: Any, code: types.CodeType) -> bool:
 
 
 def _order_read(code: types.CodeType, known: Mapping[str, Any]) -> int:
-    """The line on which code depends on the order of a set whose items are not all numbers; 0 if there is none."""
+    """The line on which code may depend on the order of a set whose items are not all numbers; 0 if there is none."""
     names = (*code.co_names, *code.co_varnames, *code.co_freevars)
     values = [known.get(name) for name in names]
-    sets = {name for name, value in zip(names, values, strict=True) if _is_seeded(value)}
+    sets = {name for name, value in zip(names, values, strict=True) if _is_seeded(value) or _returns_a_set(value)}
     sets |= {name for name in code.co_names if any(_is_seeded(inspect.getattr_static(it, name, None)) for it in values)}
+    own = {name for name, value in zip(names, values, strict=True) if _is_authors(value)}
     functions = _functions(code.co_filename).get(code.co_firstlineno, [])
     is_part_of_another = code.co_name.endswith(("comp>", "<genexpr>"))
     if not functions and not is_part_of_another and (sets or _makes_a_set(code)):
         return code.co_firstlineno  # there is no source to look into
-    return next((line for function in functions for line in _lines_read_in_order(function, sets)), 0)
+    return next((line for function in functions for line in _lines_in_order(function, sets, own)), 0)
 
 
-def _lines_read_in_order(function: Any, sets: set[str]) -> Iterator[int]:
-    """The lines of a function that take the items of a set one by one; `sets` are names of such sets."""
-    nodes = list(ast.walk(function))
-    assigned = [
-        (target.id, _is_set(node.value, sets))
-        for node in nodes
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    ]
+def _lines_in_order(function: Any, sets: set[str], own: set[str]) -> Iterator[int]:
+    """The lines of a function that may tell the order of a set; `sets` are names of such sets."""
+    assigned = [(target, _is_set(value, sets)) for target, value in _assigned(function)]
     sets = sets | {name for name, is_set in assigned if is_set} - {name for name, is_set in assigned if not is_set}
-    for node in nodes:
-        if any(_is_set(part, sets) for part in _read_in_order(node)):
-            yield int(getattr(node, "lineno", function.lineno))
+    for node in ast.walk(function):
+        for part in ast.iter_child_nodes(node):
+            if _is_set(part, sets) and not _hides_order(node, part, own):
+                yield int(getattr(part, "lineno", function.lineno))
+
+
+def _assigned(function: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """What a function gives names to."""
+    for node in ast.walk(function):
+        value = getattr(node, "value", None)
+        targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and value is not None:
+            yield from ((target.id, value) for target in targets if isinstance(target, ast.Name))
 
 
 def _makes_a_set(code: types.CodeType) -> bool:
@@ -221,34 +229,68 @@ def _makes_a_set(code: types.CodeType) -> bool:
 
 
 def _is_seeded(value: Any) -> bool:
-    """Whether a value is a set whose order may differ from process to process."""
-    return isinstance(value, set | frozenset) and not all(isinstance(item, int | float) for item in value)
+    """Whether a value is a set whose order may differ from process to process, or holds one."""
+    if isinstance(value, set | frozenset):
+        return not all(isinstance(item, int | float) for item in value)
+    held = value.values() if type(value) is dict else value if type(value) in (list, tuple) else ()
+    return any(isinstance(item, set | frozenset) and _is_seeded(item) for item in held)
+
+
+def _is_authors(value: Any) -> bool:
+    """Whether a value is a function of the author's own, in which an argument is looked at again."""
+    return isinstance(value, types.FunctionType) and not is_library(value.__module__)
+
+
+def _returns_a_set(value: Any) -> bool:
+    if not _is_authors(value):
+        return False
+    nodes = [
+        node
+        for it in _functions(value.__code__.co_filename).get(value.__code__.co_firstlineno, [])
+        for node in ast.walk(it)
+    ]
+    return any(isinstance(node, ast.Return) and node.value and _is_set(node.value, set()) for node in nodes)
 
 
 def _is_set(node: ast.AST, sets: set[str]) -> bool:
-    """Whether an expression is such a set, as far as one can see."""
+    """Whether an expression is such a set, or holds one, as far as one can see."""
     match node:
         case ast.Set(elts=items):
             return not all(isinstance(item, ast.Constant) and isinstance(item.value, int | float) for item in items)
-        case ast.Call(func=ast.Name(id="set" | "frozenset")) | ast.SetComp():
+        case ast.SetComp():
             return True
-        case ast.BinOp(left=left, right=right):
-            return _is_set(left, sets) or _is_set(right, sets)
-    return getattr(node, "id", getattr(node, "attr", None)) in sets
+        case ast.Call(func=ast.Name(id=name)):
+            return name in ("set", "frozenset") or name in sets
+        case ast.Call(func=ast.Attribute(value=whole, attr=name)):
+            return name in sets or (name in _NEW_SETS and _is_set(whole, sets))
+        case ast.BinOp(left=left, op=ast.BitAnd() | ast.BitOr() | ast.BitXor() | ast.Sub(), right=right):
+            return any(_is_set(part, sets) or _is_view(part) for part in (left, right))
+        case ast.NamedExpr(value=whole) | ast.Subscript(value=whole):
+            return _is_set(whole, sets)
+    return isinstance(node, ast.Name | ast.Attribute) and getattr(node, "id", getattr(node, "attr", None)) in sets
 
 
-def _read_in_order(node: ast.AST) -> list[ast.AST]:
-    """The parts of a statement or an expression that it takes item by item."""
+def _is_view(node: ast.AST) -> bool:
+    """Whether an expression is a view of a dict, of which an operator makes a set."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("keys", "items")
+
+
+def _hides_order(node: ast.AST, part: ast.AST, own: set[str]) -> bool:
+    """Whether a statement or an expression tells nothing of the order of a set that is a part of it."""
     match node:
-        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=parts) if name in _TAKING:
-            return list(parts)
-        case (
-            ast.For(iter=whole) | ast.comprehension(iter=whole) | ast.Starred(value=whole) | ast.YieldFrom(value=whole)
-            | ast.FormattedValue(value=whole) | ast.Attribute(value=whole, attr="pop")
-            | ast.Assign(targets=[ast.Tuple() | ast.List()], value=whole)
-        ):  # fmt: skip
-            return [whole]
-    return []
+        case ast.Call(func=func) if part is func:
+            return True
+        case ast.Call(func=ast.Name(id=name), keywords=keywords):
+            return name in own or (name in _IN_NO_ORDER and not keywords)
+        case ast.Call(func=ast.Attribute(attr=name)):
+            return name in _METHODS
+        case ast.Attribute(attr=name):
+            return name in _METHODS
+        case ast.Assign(targets=targets):
+            return all(isinstance(target, ast.Name | ast.Attribute) for target in targets)
+        case ast.For() | ast.comprehension() | ast.Starred() | ast.YieldFrom() | ast.Yield() | ast.FormattedValue():
+            return getattr(node, "iter", getattr(node, "value", None)) is not part
+    return not isinstance(node, ast.List | ast.Tuple | ast.Dict | ast.keyword | ast.JoinedStr)
 
 
 @functools.cache

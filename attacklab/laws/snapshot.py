@@ -9,9 +9,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 import gc
+import inspect
 import io
 import pickle
 import sys
+import sysconfig
 import types
 from collections.abc import Callable, Iterator
 from decimal import Decimal
@@ -26,6 +28,7 @@ _PLAIN = frozenset({int, bool, str, bytes, type(None), float, complex, range, Fr
 _LIBRARIES = frozenset({*sys.stdlib_module_names, "numpy", "scipy", "gmpy2", "typing_extensions", "hypothesis"}) - {
     "__main__"
 }
+_INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 _WRAPPING = (
     property, staticmethod, classmethod, functools.cached_property, types.MappingProxyType, types.CellType,
 )  # fmt: skip
@@ -40,8 +43,16 @@ class CannotCompare(Exception):
 
 
 def is_library(module: Any) -> bool:
-    """Whether a module is of Python, numpy, SciPy, gmpy2 or the lab, and so is taken to keep no state."""
-    return isinstance(module, str) and (module.partition(".")[0] in _LIBRARIES or module.startswith("attacklab."))
+    """Whether a module is of Python, numpy, SciPy, gmpy2 or the lab, and so is taken to keep no state.
+
+    It must lie where these are installed, not only be called like one.
+    """
+    if not isinstance(module, str):
+        return False
+    if module.partition(".")[0] not in _LIBRARIES:
+        return module.startswith("attacklab.")
+    file = getattr(sys.modules.get(module), "__file__", None) or ""
+    return module in sys.modules and (not file or file.startswith(_INSTALLED))
 
 
 def is_fixed(value: Any) -> bool:
@@ -108,7 +119,7 @@ class _Pickler(pickle.Pickler):
         if isinstance(value, type):
             return _written, ("class", id(value)), None if is_library(value.__module__) else _attributes_of_class(value)
         if kind is functools._lru_cache_wrapper:
-            return _written, ("cache", value.__wrapped__)
+            return _cached(value)
         if isinstance(value, _BY_IDENTITY) or kind is object:
             return _written, ("the very object", id(value))
         if kind in _WRAPPING:
@@ -129,6 +140,20 @@ def _object(value: Any) -> Any:
     return _written, ("object", kind, id(value) if is_sentinel else 0), (held, base)
 
 
+def _cached(value: Any) -> Any:
+    """How to write a function that keeps what it returned, which must be what it returns without that."""
+    made = value.__wrapped__
+    if isinstance(made, types.FunctionType) and not inspect.signature(made).parameters:
+        _require_as_computed(f"what {value.__qualname__} returned", value(), made)
+    return _written, ("cache", made)
+
+
+def _require_as_computed(place: str, kept: Any, compute: Callable[[], Any]) -> None:
+    """Refuse what was computed once and kept, if it is no longer what it is when computed anew."""
+    if not is_fixed(kept) and pickled(place, kept) != pickled(place, compute()):
+        raise CannotCompare(f"{place} has changed since it was computed; it is something")
+
+
 def _written(*parts: Any) -> None:
     """Stands in the pickles for what would rebuild an object; nobody loads them."""
 
@@ -145,11 +170,14 @@ def _held_by(function: types.FunctionType) -> tuple[Any, ...]:
 
 
 def _attributes(value: Any) -> dict[str, Any]:
-    """The attributes of an object, in slots too, without what `cached_property` has computed and kept."""
+    """The attributes of an object, in slots too, without what `cached_property` has computed for good."""
     kind, held = type(value), dict(getattr(value, "__dict__", {}))
     for name, member in ((name, member) for base in kind.__mro__ for name, member in vars(base).items()):
         if isinstance(member, functools.cached_property):
-            held.pop(name, None)
+            if name in held:
+                _require_as_computed(
+                    f"`{name}` of {kind.__qualname__}", held.pop(name), lambda made=member: made.func(value)
+                )
         elif isinstance(member, types.MemberDescriptorType) and hasattr(value, name):
             held[name] = member.__get__(value)
     return held

@@ -218,6 +218,29 @@ def numbers_from(start: int) -> Iterator[int]:
         yield (start := start + 1)
 
 
+class Remembering:
+    @functools.cached_property
+    def seen(self) -> dict[str, int]:
+        return {}
+
+    def sample(self, secret: int, bits: RandomBits) -> int:  # noqa: ARG002
+        return self.seen.setdefault("low", secret)
+
+
+@functools.cache
+def tries() -> list[int]:
+    return []
+
+
+def giving_up(secret: int, bits: RandomBits) -> Any:
+    def one_round(bits: RandomBits) -> Any:
+        tries().append(1)
+        return secret + 2 if len(tries()) > 25 else REJECTED if bits.take(1) else bits.take(1)
+
+    tries().clear()
+    return bits.repeat(one_round)
+
+
 KEPT: dict[str, tuple[Sampler, str]] = {
     "a global number": (counting(in_a_global), "the global `number` read by in_a_global"),
     "a global list": (counting(lambda: grown(numbers)), "the global `numbers` read by"),
@@ -251,6 +274,8 @@ KEPT: dict[str, tuple[Sampler, str]] = {
     "a threading.local": (counted_in(Local, in_an_attribute), "cannot be compared"),
     "the precision of decimal": (counting(bumping_precision), "a setting of arithmetic changed"),
     "a count of rejections": (of_attempts, "the variable `rounds` around"),
+    "a dict that is kept": (Remembering().sample, "has changed since it was computed"),
+    "a list that is cached": (giving_up, "has changed since it was computed"),
 }
 """Where a sampler keeps something, and a part of what is said of it."""
 
@@ -278,6 +303,32 @@ def first_of_a_local_set() -> bool:
     names = {name.lower() for name in ("Ann", "Bob")}
     first, _ = names
     return first == "ann"
+
+
+def names_of() -> set[str]:
+    return {"ann", "bob"}
+
+
+def first_of_a_function() -> bool:
+    for name in names_of():
+        return name == "ann"
+    return False
+
+
+def first_of_an_annotated_set() -> bool:
+    names: set[str] = {"ann", "bob"}
+    for name in names:
+        return name == "ann"
+    return False
+
+
+def first_of_two_views() -> bool:
+    for name in {"ann": 1, "bob": 2}.keys() & {"bob": 1, "ann": 2}.keys():
+        return name == "ann"
+    return False
+
+
+GROUPS = {"names": {"ann", "bob"}}
 
 
 class Holding:
@@ -325,6 +376,16 @@ ELSEWHERE: dict[str, tuple[Callable[[], object], str]] = {
     "a set that is taken apart": (first_of_a_local_set, ORDER),
     "a set of what was read": (lambda: set(map(str, range(64))).pop() < "32", ORDER),
     "a set in an attribute": (Holding().is_first, ORDER),
+    "a set that a function returns": (first_of_a_function, ORDER),
+    "a set with its type": (first_of_an_annotated_set, ORDER),
+    "what two dicts share": (first_of_two_views, ORDER),
+    "ties of a set": (lambda: max({"ann", "bob"}, key=len) == "ann", ORDER),
+    "sorted ties of a set": (lambda: sorted(NAMES, key=len)[0] == "ann", ORDER),
+    "a union": (lambda: [name for name in NAMES.union({"cid"})][0] == "ann", ORDER),  # noqa: RUF015, C416
+    "a set in a dict": (lambda: list(GROUPS["names"])[0] == "ann", ORDER),  # noqa: RUF015
+    "a named set": (lambda: next(iter(names := {"ann", "bob"})) == "ann" and bool(names), ORDER),
+    "the most common of a set": (lambda: Counter(NAMES).most_common(1)[0][0] == "ann", ORDER),
+    "a set that is folded": (lambda: functools.reduce(lambda one, _: one, NAMES) == "ann", ORDER),
     "a joined set": (lambda: "".join({"ann", "bob"}) < "b", ORDER),
 }
 """What switches the noise off, and what is said of it."""

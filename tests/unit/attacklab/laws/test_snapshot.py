@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import enum
 import functools
+import sys
+import types
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +18,7 @@ import gmpy2
 import numpy as np
 import pytest
 
-from attacklab.laws.snapshot import CannotCompare, is_fixed, pickled
+from attacklab.laws.snapshot import CannotCompare, is_fixed, is_library, pickled
 
 
 class Slotted:
@@ -121,3 +123,12 @@ def test_huge_numbers_can_be_read_and_generators_cannot() -> None:
     assert pickled("it", [Fraction(1, 10**6000)])
     with pytest.raises(CannotCompare, match=r"^the generator holds something that cannot be pickled"):
         pickled("the generator", (number for number in range(3)))
+
+
+def test_a_module_that_is_only_called_like_a_librarys_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = types.ModuleType("statistics")
+    own.__file__ = "/home/ann/statistics.py"
+    assert is_library("statistics")
+    monkeypatch.setitem(sys.modules, "statistics", own)
+    assert not is_library("statistics")
+    assert all(map(is_library, ("fractions", "numpy.random", "builtins", "attacklab.laws.names")))
