@@ -5,9 +5,7 @@ number by number, and the code that runs terms must be as it was when somebody r
 or is named there by the SHA-256 of a file in the folder `tables` beside it.
 
 The code is the repository's around this file, or where `exactdp` is installed that copy's, or the folder's after
-`--code`. A certificate names the hashes of the code that wrote it; they must be those of this code.
-
-Exit status: 0 if every certificate is accepted, 1 if one is refused, 2 if there was nothing to check.
+`--code`. A certificate names the hashes of the code that wrote it; they must be those of this code. README.md has more.
 """
 
 from __future__ import annotations

@@ -158,20 +158,6 @@ def pure(losses: Losses) -> Fraction | None:
     return sum((one[0] for one in epsilons if one), Fraction(0))
 
 
-def approximate(losses: Losses) -> tuple[Fraction, Fraction] | None:
-    """Return what several losses of approximate DP add up to, or None if one of them is of another kind."""
-    parts = [_epsilon_delta(loss) for loss in losses]
-    if None in parts:
-        return None
-    known = [part for part in parts if part]
-    return sum((part[0] for part in known), Fraction(0)), sum((part[1] for part in known), Fraction(0))
-
-
-def _raised(point: ApproximateDP, probability: Fraction) -> ApproximateDP:
-    factor = exp(of(point.epsilon)).upper if point.epsilon else 1
-    return ApproximateDP(point.epsilon, point.delta + (1 + factor) * probability)
-
-
 def _epsilon_delta(loss: Loss) -> tuple[Fraction, Fraction] | None:
     if isinstance(loss, ApproximateDP):
         return loss.epsilon, loss.delta

@@ -1,10 +1,10 @@
 """Laws of noise on the integers: their masses and tails between two bounds, and what a shift costs.
 
-All are symmetric about 0 and log-concave, as their densities or weights are: e^(−|k|/s), q^|k| and e^(−k²/2σ²) are
+All are symmetric about 0 and log-concave, as their densities or weights are: e^(−|k|/s) and e^(−k²/2σ²) are
 log-concave in k, and rounding a real number of log-concave density to integers keeps that (Prékopa). For such a law the
 largest shift is the worst, and an event [t, ∞) tells most (Canonne, Kamath and Steinke 2020, theorem 7).
 
-Sources: Ghosh, Roughgarden and Sundararajan 2009 (geometric noise); Canonne, Kamath and Steinke 2020, 'The Discrete
+Sources: Canonne, Kamath and Steinke 2020, 'The Discrete
 Gaussian for Differential Privacy', theorem 7 and proposition 5; Balle and Wang 2018, theorem 8. DLMF
 18.14.9 has Cramér's inequality, 2.10.1 Euler–Maclaurin.
 """
@@ -19,8 +19,8 @@ from functools import cache, cached_property
 from math import factorial, isqrt
 from typing import Any
 
-from checker.forms import Fields, Refused
-from checker.intervals import BITS, HALF, Interval, exp, ln, normal_tail, of, pi, sqrt
+from checker.forms import Fields
+from checker.intervals import BITS, HALF, Interval, exp, normal_tail, of, pi, sqrt
 
 SUMMED_UP_TO = 64
 """The variance up to which tail sums of the discrete Gaussian are added up."""
@@ -108,33 +108,6 @@ class DiscreteLaplace(LaplaceLaw):
 
 
 @dataclass(frozen=True)
-class Geometric(LaplaceLaw):
-    """P[N = k] = (1 − q)/(1 + q)·q^|k| with rational q."""
-
-    ratio: Fraction
-
-    @property
-    def spread(self) -> Fraction:
-        """See `Law`."""
-        return 1 / (1 - self.ratio)
-
-    def tail(self, k: int) -> Interval:
-        """P[N ≥ k] = q^k/(1 + q)."""
-        return self._power(k) / of(1 + self.ratio)
-
-    def mass(self, k: int) -> Interval:
-        """See the class."""
-        return self._power(abs(k)) * of((1 - self.ratio) / (1 + self.ratio))
-
-    def _power(self, k: int) -> Interval:
-        return exp(_logarithm(self.ratio).times(k))
-
-    def loss(self, steps: int) -> Fraction:
-        """d·ln(1/q), rounded up."""
-        return -_logarithm(self.ratio).lower * steps
-
-
-@dataclass(frozen=True)
 class RoundedLaplace(LaplaceLaw):
     """N = ⌊L + ½⌋ with L of density e^(−|x|/s)/2s: for an integer x, x + N = ⌊x + L + ½⌋ is a function of x + L."""
 
@@ -198,7 +171,7 @@ class DiscreteGaussian(GaussianLaw):
         return (self.tail(t - steps) - exp(of(epsilon)) * self.tail(t)).upper <= delta
 
 
-LAWS = {kind.__name__: kind for kind in (DiscreteLaplace, Geometric, RoundedLaplace, DiscreteGaussian, RoundedGaussian)}
+LAWS = {kind.__name__: kind for kind in (DiscreteLaplace, RoundedLaplace, DiscreteGaussian, RoundedGaussian)}
 
 
 def law(value: Any) -> LaplaceLaw | GaussianLaw:
@@ -208,8 +181,6 @@ def law(value: Any) -> LaplaceLaw | GaussianLaw:
     (name,) = kind.__dataclass_fields__
     parameter = fields.positive(name)
     fields.done()
-    if kind is Geometric and parameter >= 1:
-        raise Refused("the ratio of a geometric law must be below 1")
     return kind(parameter)
 
 
@@ -222,11 +193,6 @@ def normal_keeps_delta(mu_squared: Fraction, epsilon: Fraction, delta: Fraction)
         return False
     middle, half = of(epsilon) / mu, mu * of(HALF)
     return (normal_tail(middle - half) - exp(of(epsilon)) * normal_tail(middle + half)).upper <= delta
-
-
-@cache
-def _logarithm(ratio: Fraction) -> Interval:
-    return ln(of(ratio))
 
 
 @cache

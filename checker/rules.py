@@ -122,9 +122,6 @@ def _answers(sensitivity: Fraction) -> Neighbours:
     return Neighbours("answers", f"answers at most {claims.shown_below(sensitivity)} apart", sensitivity)
 
 
-# Queries
-
-
 def answer(fields: Fields) -> Query:
     """Rounding half up moves numbers at most Δ apart to at most ⌈Δ/step⌉ steps apart.
 
@@ -286,9 +283,6 @@ def _width(fields: Fields, *, lower_is_on_grid: bool) -> int:
     if width.denominator != 1 or not 0 < width <= LIMIT or (lower_is_on_grid and not on_grid):
         raise Refused(f"the bounds of {fields.what} must be whole steps apart, lower before upper")
     return int(width)
-
-
-# Mechanisms
 
 
 def _noise(value: Any) -> laws.LaplaceLaw | laws.GaussianLaw:

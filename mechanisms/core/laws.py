@@ -6,7 +6,7 @@ event of a shift is a half line, whose probability changes the more the larger t
 
 What has to be right is `tail`, `heights` and `loss`. A `guess` may be wrong: that costs time and nothing else.
 
-Sources: Ghosh, Roughgarden and Sundararajan 2009 (geometric noise); Inusah and Kozubowski 2006 (the discrete Laplace
+Sources: Inusah and Kozubowski 2006 (the discrete Laplace
 law); Canonne, Kamath and Steinke 2020, 'The Discrete Gaussian for Differential Privacy'; Prékopa 1973 (integrals of a
 log-concave density over unit intervals are log-concave in the interval's place).
 """
@@ -26,7 +26,7 @@ from mechanisms.core.claims import ApproximateDP, Claim, ZeroConcentratedDP
 from mechanisms.core.gaussian_claims import delta_beyond, normal_delta
 from mechanisms.core.gaussian_tails import Enclosure, complement, discrete_sum, exponential, lattice_sum, normal_tail
 from mechanisms.core.numbers import convert, count, positive
-from mechanisms.core.rounding import fraction, rounding
+from mechanisms.core.rounding import rounding
 
 HEIGHT_BITS = 128
 """Heights are in units of 2^−HEIGHT_BITS."""
@@ -143,55 +143,6 @@ class DiscreteLaplace(LaplaceLaw):
         """Return about q^outcome/(1 + q)."""
         rate = 1 / max(float(self.scale), _LEAST_SCALE)
         return math.exp(-outcome * rate) / (1 + math.exp(-rate))
-
-
-@dataclass(frozen=True)
-class Geometric(Law):
-    """P[N = k] = q^|k|·(1 − q)/(1 + q) with a rational q, 0 < q < 1: two-sided geometric noise.
-
-    Log-concave: |k| is convex. Loss: a shift by d changes |k| by at most d, and so each probability by q^(±d).
-    """
-
-    ratio: Fraction
-
-    def __post_init__(self) -> None:
-        convert(self, positive, "ratio")
-        if self.ratio >= 1:
-            raise ValueError(f"ratio must be below 1, not {self.ratio}")
-
-    def upper_tail(self, outcome: int, precision: int) -> Enclosure:
-        """Enclose q^outcome/(1 + q); a rounded q is off by a part of 2^−bits, and its power by that times outcome."""
-        ratio, power = [], []
-        for context in rounding(precision + outcome.bit_length()):
-            with context:
-                ratio.append(mpfr(mpq(self.ratio)))
-                power.append(ratio[-1] ** outcome)
-        return _geometric_tail(Enclosure(*power), Enclosure(*ratio), precision)
-
-    def heights(self, sizes: Sequence[int]) -> list[int]:
-        """Bound q^k·(1 − q)/(1 + q) from below; see `Law.heights`."""
-        down, up = rounding(HEIGHT_BITS)
-        with up:
-            most = mpfr(mpq(self.ratio))
-        with down:
-            slope = -gmpy2.log(mpfr(mpq(self.ratio)))
-        return _exponential_heights(_geometric_middle(most), slope, sizes)
-
-    def rough_upper_tail(self, outcome: int) -> float:
-        """Return about q^outcome/(1 + q)."""
-        return math.exp(outcome * math.log1p(-min(float(1 - self.ratio), 1 - _LEAST_SCALE))) / (1 + float(self.ratio))
-
-    @property
-    def spread(self) -> Fraction:
-        """1/(1 − q), which is above 1/ln(1/q) by less than 1."""
-        return 1 / (1 - self.ratio)
-
-    def loss(self, steps: int) -> ApproximateDP:
-        """Pure DP with ε = steps·ln(1/q), rounded up to a multiple of 2^−64."""
-        down, _ = rounding(4 * _LOSS_BITS)
-        with down:
-            logarithm = fraction(gmpy2.log(mpfr(mpq(self.ratio))))
-        return ApproximateDP(Fraction(math.ceil(-steps * logarithm * 2**_LOSS_BITS), 2**_LOSS_BITS))
 
 
 @dataclass(frozen=True)

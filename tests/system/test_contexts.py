@@ -24,7 +24,7 @@ from attacklab.model.random_bits import SeededBits
 from mechanisms.core.cells import Cells
 from mechanisms.core.gaussian_claims import least_sigma
 from mechanisms.core.inversion import invert
-from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, Geometric, Law, RoundedGaussian, RoundedLaplace
+from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, Law, RoundedGaussian, RoundedLaplace
 from mechanisms.core.noise import Noise
 from mechanisms.core.remainder import Remainder
 from mechanisms.core.rounding import exp_above, log_above
@@ -39,7 +39,6 @@ THIRD = Fraction(1, 3)
 LAWS: tuple[Law, ...] = (
     DiscreteLaplace(THIRD * 20),
     RoundedLaplace(THIRD * 20),
-    Geometric(THIRD * 2),
     DiscreteGaussian(THIRD * 20),
     DiscreteGaussian(THIRD * 10**9),
     RoundedGaussian(THIRD),
@@ -65,7 +64,7 @@ def data_of(name: str) -> Any:
         return [1, 0, 1, 1]
     if TERMS[name].relation == "utilities":
         return [0.5, 1.25, -3.0]
-    if name in ("threshold", "values", "geometric"):
+    if name in ("threshold", "values", "counts"):
         return [0, 7, 2]
     if name == "histogram":
         return ["a", "b", "a"]
@@ -104,7 +103,7 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "the logarithm's bounds": lambda: log_bounds(Bounds(mpq(1, 3), mpq(10, 3))),
     "an ideal law": lambda: dict(normalised({i: exp_bounds(mpq(i, 3)) for i in range(3)}).masses),
     "rational bounds": lambda: (log_above(THIRD * 10), exp_above(-THIRD), exp_above(THIRD * 100)),
-    "the deltas of Gaussian noise": lambda: [law.delta(2, THIRD) for law in (LAWS[3], LAWS[5])],
+    "the deltas of Gaussian noise": lambda: [law.delta(2, THIRD) for law in (LAWS[2], LAWS[4])],
     "the least sigma": lambda: least_sigma(THIRD, Fraction(1, 10**6)),
     "Gaussian noise of fixed work": lambda: exact_fixed_work_gaussian(THIRD, sigma=THIRD * 9, lower=0, upper=9).rows,
     "the least threshold": lambda: least_threshold(DiscreteLaplace(1 / THIRD), Fraction(1, 10**60)),

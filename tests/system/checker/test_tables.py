@@ -89,7 +89,6 @@ LAWS: dict[str, laws.Law] = {
     for scale in (Fraction(1, 4), Fraction(5, 2), Fraction(2**45))
     for kind, parameter in (
         (laws.DiscreteLaplace, scale),
-        (laws.Geometric, scale / (scale + 1)),
         (laws.RoundedLaplace, scale),
         (laws.DiscreteGaussian, scale**2),
         (laws.RoundedGaussian, scale**2),
@@ -167,7 +166,6 @@ def test_limits_shapes_and_places_are_refused() -> None:
         (("open", 0), first[:2]),
         (("law", "scale", "rational"), "499"),
         (("law", "is"), "RoundedLaplace"),
-        (("law", "is"), "Geometric"),
     ]
     for place, new in changes:
         assert _is_refused(edited(table, place, new)), (place, new)

@@ -20,7 +20,7 @@ from mechanisms.core.distances import Distances
 from mechanisms.core.flip import RationalResponse, Response, ShuffledResponse
 from mechanisms.core.grid import Grid
 from mechanisms.core.kernel import Kernel
-from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, Geometric, RoundedGaussian, RoundedLaplace
+from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, RoundedGaussian, RoundedLaplace
 from mechanisms.core.local import Mean, Median
 from mechanisms.core.maps import Quotient, Within
 from mechanisms.core.noise import Noise
@@ -68,7 +68,7 @@ def asked(answers: object, left: object) -> None:
 
 TERMS: dict[str, Mechanism] = {
     "discrete_laplace": Noisy(ANSWER, LAPLACE),
-    "geometric": Noisy(Counts(), Geometric(Fraction(3, 5))),
+    "counts": Noisy(Counts(), DiscreteLaplace(Fraction(3, 5))),
     "rounded_laplace": Noisy(Count("add-remove or substitute"), RoundedLaplace(SMALL)),
     "discrete_gaussian": Noisy(ANSWER, DISCRETE),
     "rounded_gaussian": Noisy(ANSWER, ROUNDED),

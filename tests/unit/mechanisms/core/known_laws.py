@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import mpmath
 
-from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, Geometric, Law, RoundedGaussian, RoundedLaplace
+from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, Law, RoundedGaussian, RoundedLaplace
 
 SCALES = (Fraction(1, 4), Fraction(1), Fraction(4), Fraction(1000), Fraction(2**20), Fraction(2**45))
 
@@ -19,7 +19,6 @@ def laws(scale: Fraction) -> list[Law]:
     return [
         DiscreteLaplace(scale),
         RoundedLaplace(scale),
-        Geometric(scale / (scale + 1)),
         DiscreteGaussian(scale**2),
         RoundedGaussian(scale**2),
     ]
@@ -42,8 +41,8 @@ def known_tail(law: Law, outcome: int) -> mpmath.mpf:
         return mpmath.erfc((outcome - mpmath.mpf(1) / 2) / mpmath.sqrt(2 * _real(law.variance))) / 2
     if isinstance(law, RoundedLaplace):
         return mpmath.exp(-(outcome - mpmath.mpf(1) / 2) / _real(law.scale)) / 2
-    assert isinstance(law, Geometric | DiscreteLaplace)
-    ratio = _real(law.ratio) if isinstance(law, Geometric) else mpmath.exp(-1 / _real(law.scale))
+    assert isinstance(law, DiscreteLaplace)
+    ratio = mpmath.exp(-1 / _real(law.scale))
     return ratio**outcome / (1 + ratio)
 
 

@@ -9,18 +9,20 @@ import gmpy2
 import mpmath
 import numpy as np
 import pytest
+from gmpy2 import mpfr, mpq
 
 from attacklab.laws import Limits, enumerate_law
 from attacklab.model.random_bits import SeededBits, TapedBits
+from mechanisms.core.gaussian_tails import Enclosure
 from mechanisms.core.inversion import invert
-from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, Geometric, Law, RoundedGaussian, RoundedLaplace
+from mechanisms.core.laws import HEIGHT_BITS, DiscreteGaussian, DiscreteLaplace, Law, RoundedGaussian, RoundedLaplace
+from mechanisms.core.rounding import rounding
 from tests.unit.mechanisms.core.known_laws import ALL_LAWS, known_mass, known_tail, named
 
 SMALL = [
     DiscreteLaplace(Fraction(1, 4)),
     DiscreteLaplace(Fraction(5, 2)),
     RoundedLaplace(Fraction(3, 2)),
-    Geometric(Fraction(1, 3)),  # whose P[N ≥ k] are dyadic multiples of powers of 1/3
     DiscreteGaussian(Fraction(9, 4)),
     RoundedGaussian(Fraction(9, 4)),
 ]
@@ -78,9 +80,25 @@ def test_uniforms_at_both_ends_are_drawn_far_out() -> None:
     assert ends == [138, -138]
 
 
+class OfThirds:
+    """P[N ≥ k] = (3/4)·3^−k for k ≥ 1, known but for a last bit, and N is symmetric."""
+
+    spread = 1
+
+    def tail(self, outcome: int, precision: int) -> Enclosure:
+        exact = mpq(3, 4 * 3**outcome) if outcome >= 1 else 1 - mpq(3, 4 * 3 ** (1 - outcome))
+        with rounding(precision)[0]:
+            lower = mpfr(exact - mpq(1, 2**precision))
+        with rounding(precision)[1]:
+            return Enclosure(lower, mpfr(exact + mpq(1, 2**precision)))
+
+    def rough_tail(self, outcome: int) -> int:
+        return int(float(self.tail(outcome, 64).lower) * 2**HEIGHT_BITS)
+
+
 def test_a_uniform_next_to_a_tail_takes_as_many_bits_as_tell_them_apart() -> None:
     """P[N ≥ 0] = 3/4 for q = 1/3, so only the first word that differs from those of 0.11000… decides."""
-    law = Geometric(Fraction(1, 3))
+    law = OfThirds()
     for words in (1, 2, 4):
         for low, outcome in ((1, -1), (-2, 0)):
             tape = TapedBits((0b11 << 64 * words - 2) + low, 64 * words)

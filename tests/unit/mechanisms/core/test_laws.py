@@ -16,7 +16,6 @@ from mechanisms.core.laws import (
     HEIGHT_BITS,
     DiscreteGaussian,
     DiscreteLaplace,
-    Geometric,
     Law,
     RoundedGaussian,
     RoundedLaplace,
@@ -131,7 +130,6 @@ def test_guesses_are_right_or_a_step_beside(law: Law) -> None:
     [
         DiscreteLaplace(Fraction(3, 2)),
         RoundedLaplace(Fraction(3, 2)),
-        Geometric(Fraction(2, 7)),
         RoundedLaplace(Fraction(1, 3)),
     ],
     ids=named,
@@ -162,7 +160,7 @@ def test_concentrated_losses_bound_the_divergence_of_every_order(law: Law) -> No
                 assert mpmath.log(sums) / (order - 1) <= bound * (1 + mpmath.mpf(10) ** -12)
 
 
-@pytest.mark.parametrize("law", [DiscreteLaplace, RoundedLaplace, DiscreteGaussian, RoundedGaussian, Geometric])
+@pytest.mark.parametrize("law", [DiscreteLaplace, RoundedLaplace, DiscreteGaussian, RoundedGaussian])
 def test_parameters_are_rationals_above_0(law: Any) -> None:
     assert law(0.5) == law(Fraction(1, 2))
     assert hash(law(0.5)) == hash(law(Fraction(1, 2)))
@@ -171,5 +169,3 @@ def test_parameters_are_rationals_above_0(law: Any) -> None:
             law(wrong)
     with pytest.raises(TypeError):
         law("1/2")
-    with pytest.raises(ValueError, match="ratio must be below 1"):
-        Geometric(Fraction(1))

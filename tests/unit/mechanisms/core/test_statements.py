@@ -15,7 +15,7 @@ from mechanisms.core.distances import Distances
 from mechanisms.core.flip import RationalResponse, Response, ShuffledResponse
 from mechanisms.core.grid import Grid
 from mechanisms.core.kernel import Kernel
-from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, Geometric, RoundedGaussian, RoundedLaplace
+from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, RoundedGaussian, RoundedLaplace
 from mechanisms.core.local import Mean
 from mechanisms.core.maps import PointAt, ratio
 from mechanisms.core.noisy import noisy
@@ -79,7 +79,6 @@ def test_what_is_left_out_is_the_least_that_is_promised() -> None:
         lambda beyond: utilities(utility_range=(0, 2**1022 + beyond)),
         lambda beyond: Select(utilities(Fraction(1, 2**901)), ONE + beyond * Fraction(1, 2**1000)),
         lambda beyond: Select(utilities(Fraction(2**899)), ONE - beyond * Fraction(1, 2**1000)),
-        lambda beyond: Geometric(1 - Fraction(1 - beyond, 10)),
         lambda beyond: RationalResponse(HALF + beyond * Fraction(1, 2**99)),
         lambda beyond: PoissonSample(COUNTED, ONE + beyond * Fraction(1, 2**99)),
         lambda beyond: FixedSample(SUBSTITUTED, 2 + beyond, 2),
@@ -115,7 +114,6 @@ def test_points_are_counted_from_the_first_one() -> None:
         (Distances(0.5, 0, 3.0, WHOLE), ("sensitivity", "first", "last", "lower", "upper")),
         (DiscreteLaplace(0.5), ("scale",)),
         (RoundedLaplace(0.5), ("scale",)),
-        (Geometric(0.5), ("ratio",)),
         (DiscreteGaussian(0.5), ("variance",)),
         (RoundedGaussian(0.5), ("variance",)),
         (Kernel(Answer(1, WHOLE), 0, ((1, 1), (1, 1)), 0.5), ("epsilon",)),
