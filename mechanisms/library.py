@@ -33,7 +33,9 @@ from mechanisms.releasing import Candidate, IntegerNoise, Noise, OfNumber, Relea
 from mechanisms.sparse_vector.exact import exact_above_threshold
 from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum
 
-SMALLEST_DELTA = Fraction(1, 1 << 1022)
+SMALLEST_DELTA, LARGEST_EPSILON = Fraction(1, 1 << 400), 1 << 13
+"""Of Gaussian noise: what the checker can tell from 0, and where it computes e^ε."""
+
 EITHER: Relation = "add-remove or substitute"
 
 
@@ -109,8 +111,8 @@ def gaussian(
     if sigma is not None or epsilon is None or delta is None:
         raise TypeError("gaussian takes either sigma, for zCDP, or epsilon and delta")
     moved = Answer(positive("sensitivity", sensitivity), grid).stability * grid.step
-    if positive("delta", delta) < SMALLEST_DELTA:
-        raise ValueError("delta must be at least 2^-1022; give sigma instead")
+    if positive("delta", delta) < SMALLEST_DELTA or positive("epsilon", epsilon) > LARGEST_EPSILON:
+        raise ValueError("delta must be at least 2^-400, and epsilon at most 2^13; give sigma instead")
     needed = gaussian_sigma(epsilon, delta, moved)
     claim = ApproximateDP(positive("epsilon", epsilon), positive("delta", delta))
     return Noise(Restated(exact_rounded_gaussian(needed, sensitivity=sensitivity, grid=grid), claim))

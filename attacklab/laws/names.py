@@ -121,6 +121,8 @@ class Names:
             self.refused = OpaqueState(
                 f"{error}, whose state cannot be compared; let {code.co_name} read no such thing"
             )
+        if "rvs" in code.co_names:  # of SciPy's distributions
+            self.refused = ForeignCall(f"{place.format(code.co_firstlineno)} draws from elsewhere (rvs)")
         if line := _order_read(code, known):
             reason = f"{place.format(line)} depends on the order of a set, which differs from process to process"
             self.refused = ForeignCall(f"{reason}; sort it")

@@ -85,7 +85,7 @@ class Total(Query[int]):
     def __post_init__(self) -> None:
         convert(self, rational, "lower", "upper")
         convert(self, truth, "above_lower")
-        if any(float(bound) != bound for bound in (self.lower, self.upper)):
+        if not all(abs(bound) < 1 << 1024 and float(bound) == bound for bound in (self.lower, self.upper)):
             raise ValueError(f"bounds must be doubles, not {self.lower} and {self.upper}; records are clamped to them")
         if not self.lower < self.upper:
             raise ValueError(f"upper must be above lower, not {float(self.upper)} against {float(self.lower)}")

@@ -147,7 +147,7 @@ class KeysAbove(Mechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", count("threshold", self.threshold, least=2))
-        self._noise  # noqa: B018 # checks its spread
+        self._noise, self.claim  # noqa: B018 # checks its spread, and that there is a rule
 
     @property
     def claim(self) -> Claim:

@@ -556,3 +556,17 @@ def test_a_seeded_copy_looks_like_one_and_two_seeds_are_two() -> None:
     assert laplace(epsilon=1, step=1) == laplace(epsilon=1, step=1)
     assert "SeededBits(7), for tests alone" in repr(LAPLACE.seeded_for_tests(7))
     assert SeededBits(7).take(64) != SeededBits(-7).take(64)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: bounded_sum(epsilon=1, lower=0, upper=Fraction(10**400), step=1),
+        lambda: gaussian(epsilon=Decimal("1e9999"), delta=1e-9, step=1),
+        lambda: gaussian(epsilon=5e-324, delta=1e-300, step=2**-10),
+        lambda: gaussian(epsilon=1, delta=1e-290, step=2**-10),
+    ],
+)
+def test_numbers_beyond_all_sense_are_out_of_range(make: Callable[[], object]) -> None:
+    with pytest.raises(ValueError, match="must be"):
+        make()

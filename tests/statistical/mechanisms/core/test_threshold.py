@@ -186,6 +186,7 @@ def test_counts_of_many_people_and_many_keys_are_exact(size: int) -> None:
         (lambda: stream(1, 1, DiscreteGaussian(Fraction(1)), DiscreteGaussian(Fraction(1))), ValueError, "of pure DP"),
         (lambda: stream().release(["1"], SeededBits(0)), TypeError, "answers must be"),
         (lambda: KeysAbove(SURE, 1), ValueError, "threshold must be at least 2"),
+        (lambda: KeysAbove(DiscreteGaussian(1), 4), ValueError, "no rule composes"),
         (lambda: KeysAbove(SURE, 2).release([b"a"], SeededBits(0)), TypeError, "keys must be strings, not bytes"),
         (lambda: KeysAbove(SURE, 2).release([1], SeededBits(0)), TypeError, "keys must be strings, not int"),
         (lambda: least_threshold(SURE, 0.5), ValueError, "delta must be below 1/2"),

@@ -32,6 +32,7 @@ from typing import Any, ClassVar
 import gmpy2
 import numpy as np
 import pytest
+from scipy.stats import bernoulli
 
 from attacklab.laws import Limits
 from attacklab.laws.proof import prove
@@ -354,6 +355,7 @@ ELSEWHERE: dict[str, tuple[Callable[[], object], str]] = {
     "os.urandom": (lambda: os.urandom(1)[0] == 0, SYSTEM),
     "uuid": (lambda: uuid.uuid4().int % 128 == 0, DRAWS),
     "np.random.random": (lambda: np.random.random() < 0.01, DRAWS),
+    "a distribution of SciPy": (lambda: bernoulli.rvs(0.01) == 1, DRAWS),
     "a generator of numpy": (lambda: np.random.default_rng().random() < 0.01, DRAWS),
     "a captured generator of numpy": (lambda: rng.random() < 0.01, DRAWS),
     "a clock": (lambda: time.time() < 0, CLOCK),
