@@ -1,5 +1,7 @@
 """Mechanisms, naive and exact, one folder a family; `core` has the constructors that exact ones are made of.
 
+The sources stand in the README of each family.
+
 A parameter of a name means the same everywhere, and a docstring says of it only what is different there:
 
 - `epsilon`, `delta`, `sigma`, `ratio`, `rate`, `flip`: ε, δ, σ, …; above 0, public, and the rational that they are;

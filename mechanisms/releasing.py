@@ -1,6 +1,9 @@
 """What the library's functions return: a term with a source of random bits, to be called with data.
 
 What has no meaning for a mechanism is not a method of its class: noise has an `accuracy`, a selection has not.
+
+Every method raises TypeError for data of another form, or of another type, and ValueError for data of another shape;
+and ValueError for a number that is NaN or out of range where that is asked for by `strict`.
 """
 
 from __future__ import annotations
@@ -61,10 +64,6 @@ class Release(Generic[Output, Promise]):
             data: the data.
             strict: whether to refuse a NaN and numbers out of range, which else count as the ends of the range. An
                 error tells of private data, so this is for data that were checked, or for tests.
-
-        Raises:
-            TypeError: the data are of another form, by their type.
-            ValueError: `strict`, and a number is NaN or out of range.
         """
         return cast(Output, self.term.release(self._read(data, strict), self.bits))
 
@@ -92,11 +91,7 @@ class Release(Generic[Output, Promise]):
         return certificate(name, self.term)
 
     def seeded_for_tests(self: Exact, seed: int) -> Exact:
-        """Return a copy whose noise a seed determines: for tests, never for releases.
-
-        Raises:
-            TypeError: the seed is not an integer.
-        """
+        """Return a copy whose noise a seed determines: for tests, never for releases."""
         if type(seed) is not int:
             raise TypeError(f"seed must be an int, not {type(seed).__name__}")
         return replace(self, bits=SeededBits(seed))
@@ -157,10 +152,6 @@ class Additive(Release[Output, Promise]):
 
         Args:
             probability: above 0 and below 1, such as 0.95.
-
-        Raises:
-            TypeError: `probability` is not a number.
-            ValueError: it is not above 0 and below 1, or so near 1 that the width is beyond the grid.
         """
         share = rational("probability", probability)
         if not 0 < share < 1:
@@ -191,11 +182,7 @@ class Noise(OfNumber[float, Promise]):
     """Noise on an answer that the caller computed; a NaN counts as 0."""
 
     def __call__(self, data: Number, *, strict: bool = False) -> float:
-        """Release one answer; see `Release`.
-
-        Raises:
-            TypeError: the answer is not a number, by its type.
-        """
+        """Release one answer; see `Release`."""
         _refuse_several(data)
         return super().__call__(data, strict=strict)
 
@@ -208,9 +195,6 @@ class Noise(OfNumber[float, Promise]):
 
         Returns:
             Points of the grid, in the shape of `answers`.
-
-        Raises:
-            TypeError: an answer is not a number, by its type.
         """
         mechanism: Any = self.term
         return cast(NDArray[np.float64], mechanism.each(self._read(_listed(answers), strict), self.bits))
@@ -221,11 +205,7 @@ class IntegerNoise(OfNumber[int, Promise]):
     """Noise on a whole number that the caller computed; a fraction is rounded, half upward, and a NaN counts as 0."""
 
     def __call__(self, data: Number, *, strict: bool = False) -> int:
-        """Release one answer; see `Release`.
-
-        Raises:
-            TypeError: the answer is not a number, by its type.
-        """
+        """Release one answer; see `Release`."""
         _refuse_several(data)
         return int(super().__call__(data, strict=strict))
 
@@ -239,11 +219,7 @@ class Tallies(Additive[NDArray[np.int64], Promise]):
     """Noise on each of several counts that the caller took."""
 
     def __call__(self, data: Any, *, strict: bool = False) -> NDArray[np.int64]:
-        """Release every count once, shape (cells,); see `Release`.
-
-        Raises:
-            TypeError: a count is not a number, by its type.
-        """
+        """Release every count once, shape (cells,); see `Release`."""
         released: NDArray[np.float64] = self.term.many(self._read(data, strict), 1, self.bits)[0]
         return released.astype(np.int64)
 
@@ -276,10 +252,6 @@ class Selection(Release[int, Promise]):
 
         Returns:
             The index of each row's outcome, shape (queries,).
-
-        Raises:
-            TypeError: a utility is not a number, by its type.
-            ValueError: the rows have no outcome, or not all have as many.
         """
         mechanism: Any = self.term
         return cast(NDArray[np.int64], mechanism.each(self._read(_listed(rows), strict), self.bits, self._width))
@@ -306,12 +278,7 @@ def _bounds(enclosure: Enclosure) -> Bounds:
 
 
 def _in_order(data: Any) -> Any:
-    """Return the data, unless reading them in order would lose something.
-
-    Raises:
-        TypeError: they are a mapping, of which only the keys would be read; a set, which has lost equal records; or a
-            masked array, whose mask would be lost.
-    """
+    """Return the data, unless reading them in order would lose something."""
     if type(data) in (np.ndarray, list, float, int):
         return data
     if isinstance(data, Mapping):
@@ -339,11 +306,7 @@ def _range(part: Any) -> tuple[Fraction, Fraction] | None:
 
 
 def _require_within(ends: tuple[Fraction, Fraction] | None, data: Any) -> None:
-    """Refuse a number that would not count as itself.
-
-    Raises:
-        ValueError: a number is NaN or out of range.
-    """
+    """Refuse a number that would not count as itself."""
     lower, upper = ends or (-math.inf, math.inf)
     for number in np.ravel(np.asarray(data, dtype=object)).tolist():
         if not lower <= exact("a number", number) <= upper:
@@ -351,10 +314,6 @@ def _require_within(ends: tuple[Fraction, Fraction] | None, data: Any) -> None:
 
 
 def _refuse_several(answer: Any) -> None:
-    """Refuse what `each` takes.
-
-    Raises:
-        TypeError: the answer is a list or an array.
-    """
+    """Refuse what `each` takes."""
     if isinstance(answer, list | tuple | np.ndarray):
         raise TypeError("this mechanism releases one answer at a time; call its method each for an array or a list")

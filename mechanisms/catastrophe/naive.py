@@ -1,8 +1,6 @@
 """The catastrophe mechanism as a program writes it: `random() < δ`.
 
 `random()` gives multiples of 2^−53, so the event has the probability of the least such multiple that is not below δ.
-
-Source: Near and Abuah, 'Programming Differential Privacy', chapter 6. The comparison is ours.
 """
 
 from __future__ import annotations

@@ -23,14 +23,7 @@ WIDEST_RANGE = (-(Fraction(2) ** 1022), Fraction(2) ** 1022)
 
 
 class Scores(Query[Scored]):
-    """A query that gives each of several public outcomes a utility; larger is better.
-
-    Attributes:
-        sensitivity: Δu, the most that one record moves any utility.
-        lower: the lowest utility there can be.
-        upper: the highest one.
-        monotone: whether a record moves all utilities in the same direction.
-    """
+    """A query that gives each of several public outcomes a utility; larger is better."""
 
     sensitivity: Fraction
     lower: Fraction

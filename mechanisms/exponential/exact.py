@@ -4,9 +4,6 @@ Each function takes public parameters and returns a term of `mechanisms.core`, w
 what a certificate describes. Its data are one utility an outcome, shape (outcomes,), larger is better: doubles,
 integers or fractions, each the rational that it is. No database makes it fail: NaN counts as the lowest utility of the
 range, and utilities outside the range are clamped to it. README.md says why each law keeps its claim.
-
-Sources: McSherry and Talwar 2007, 'Mechanism Design via Differential Privacy'; Dwork and Roth 2014, section 3.4;
-Ilvento 2020, 'Implementing the Exponential Mechanism with Base-2 Differential Privacy'.
 """
 
 from __future__ import annotations

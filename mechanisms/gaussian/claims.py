@@ -34,11 +34,7 @@ def classical_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> f
 
 
 def gaussian_sigma(epsilon: Number, delta: Number, sensitivity: Number = 1) -> float:
-    """Return a σ with which normal noise is (ε, δ)-DP, within a part in 2^50 of the least one.
-
-    Source: Balle and Wang 2018, algorithm 1 (the analytic Gaussian mechanism). Rounded noise of this σ can be claimed
-    to be `ApproximateDP(ε, δ)`.
-    """
+    """Return a σ with which normal noise is (ε, δ)-DP, within a part in 2^50 of the least one."""
     shift = positive("sensitivity", sensitivity)
     return least_sigma(rational("epsilon", epsilon), rational("delta", delta), shift=shift)
 

@@ -1,8 +1,4 @@
-"""The Gaussian mechanism on a public grid, exactly: three terms, each with a claim that it derives by itself.
-
-Sources: Canonne, Kamath and Steinke 2020, 'The Discrete Gaussian for Differential Privacy'; Dwork and Roth 2014,
-appendix A (the mechanism); Balcer and Vadhan 2018, 'Differential Privacy on Finite Computers' (fixed work).
-"""
+"""The Gaussian mechanism on a public grid, exactly: three terms, each with a claim that it derives by itself."""
 
 from __future__ import annotations
 

@@ -26,13 +26,7 @@ Sampler = Callable[[int, np.random.Generator], NDArray[np.floating]]
 def box_muller(
     count: int, rng: np.random.Generator, dtype: type[np.float32] | type[np.float64] = np.float64
 ) -> NDArray[np.floating]:
-    """Draw normals in pairs, √(−2·ln U₁)·(cos 2πU₂, sin 2πU₂), each pair side by side (Box and Muller 1958).
-
-    Args:
-        count: how many normals; if it is odd, the last pair gives only its cosine.
-        rng: the source of uniforms.
-        dtype: the format of uniforms, functions and normals.
-    """
+    """Draw normals in pairs, √(−2·ln U₁)·(cos 2πU₂, sin 2πU₂), each pair side by side (Box and Muller 1958)."""
     pairs = -(-count // 2)
     radius = np.sqrt(-2 * np.log(1 - rng.random(pairs, dtype=dtype)))
     angle = dtype(2 * np.pi) * rng.random(pairs, dtype=dtype)
@@ -40,12 +34,7 @@ def box_muller(
 
 
 def polar(count: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Draw normals in pairs, (V₁, V₂)·√(−2·ln(S)/S) for (V₁, V₂) uniform in the unit disc and S = V₁² + V₂².
-
-    Args:
-        count: how many normals; if it is odd, the last pair gives only its first.
-        rng: the source of uniforms.
-    """
+    """Draw normals in pairs, (V₁, V₂)·√(−2·ln(S)/S) for (V₁, V₂) uniform in the unit disc and S = V₁² + V₂²."""
     pairs = -(-count // 2)
     drawn = np.empty((0, 2))
     while len(drawn) < pairs:
@@ -73,15 +62,7 @@ def inverse_cdf(count: int, rng: np.random.Generator) -> NDArray[np.float64]:
 def naive_gaussian(
     answer: float, trials: int, rng: np.random.Generator, *, sigma: float, sampler: Sampler = ziggurat
 ) -> NDArray[np.floating]:
-    """Add Gaussian noise to an answer, in the sampler's format.
-
-    Args:
-        answer: the true answer f(D).
-        trials: how many outputs.
-        rng: the source of randomness.
-        sigma: standard deviation of the noise, positive; textbooks take `claims.classical_sigma`.
-        sampler: where the standard normals come from.
-    """
+    """Add Gaussian noise to an answer, in the sampler's format."""
     positive("sigma", sigma)
     # A Python float takes the sampler's format, a numpy float would widen it.
     return float(answer) + float(sigma) * sampler(counted("trials", trials, least=0), rng)

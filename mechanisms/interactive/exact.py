@@ -3,9 +3,6 @@
 The adversary starts with a dear question and asks again for as long as the answers agree; once two differ, it asks
 cheap ones until the budget is spent. What it pays next depends on what it has seen, which is what composition theorems
 for fixed sequences of queries do not cover.
-
-Source: Rogers, Roth, Ullman and Vadhan 2016, 'Privacy Odometers and Filters: Pay-as-you-Go Composition', section 3,
-for budgets that are spent adaptively.
 """
 
 from __future__ import annotations

@@ -2,9 +2,6 @@
 
 So the last answer may cost more than what is left, and an adversary who pays little at first and much at last gets more
 than the budget's worth.
-
-Source: the check is ours, as programs have it that keep a running total; Rogers, Roth, Ullman and Vadhan 2016, 'Privacy
-Odometers and Filters', for what the check must be.
 """
 
 from __future__ import annotations
@@ -20,14 +17,7 @@ from mechanisms.interactive.exact import BUDGET, offers
 def naive_query_session(
     secret: bool, trials: int, rng: np.random.Generator, *, epsilon: float
 ) -> list[tuple[int, ...]]:
-    """Run sessions with the adversary of `exact.py`.
-
-    Args:
-        secret: the private bit.
-        trials: how many sessions.
-        rng: the source of randomness.
-        epsilon: what a session claims to lose, above 0.
-    """
+    """Run sessions with the adversary of `exact.py`."""
     return [_session(bool(secret), rng, epsilon / BUDGET) for _ in range(count("trials", trials, least=0))]
 
 

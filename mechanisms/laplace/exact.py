@@ -30,34 +30,22 @@ WHOLE_NUMBERS = Grid(0)
 
 
 def exact_discrete_laplace(*, epsilon: Number, sensitivity: Number = 1, grid: Grid) -> Noisy:
-    """Return the rounded answer plus noise n of P[n] ∝ e^(−|n|/s), s = ⌈Δ/step⌉/ε, in steps: ε-DP.
-
-    Source: Canonne, Kamath and Steinke 2020, section 5.2, for the law; Inusah and Kozubowski 2006.
-    """
+    """Return the rounded answer plus noise n of P[n] ∝ e^(−|n|/s), s = ⌈Δ/step⌉/ε, in steps: ε-DP."""
     return noisy(Answer(positive("sensitivity", sensitivity), grid), DiscreteLaplace, epsilon)
 
 
 def exact_rounded_laplace(*, epsilon: Number, sensitivity: Number = 1, grid: Grid) -> Noisy:
-    """Return the rounded answer plus ideal Laplace noise of scale s = ⌈Δ/step⌉/ε steps, rounded to steps: ε-DP.
-
-    Source: Dwork, McSherry, Nissim and Smith 2006; Mironov 2012, section 3, for the ideal that naive noise misses.
-    """
+    """Return the rounded answer plus ideal Laplace noise of scale s = ⌈Δ/step⌉/ε steps, rounded to steps: ε-DP."""
     return noisy(Answer(positive("sensitivity", sensitivity), grid), RoundedLaplace, epsilon)
 
 
 def exact_histogram(*, epsilon: Number) -> Noisy:
-    """Return counts, each with discrete Laplace noise of scale 1/ε of its own: ε-DP if one count differs by 1.
-
-    Source: Dwork and Roth 2014, section 3.3, example 3.2.
-    """
+    """Return counts, each with discrete Laplace noise of scale 1/ε of its own: ε-DP if one count differs by 1."""
     return noisy(Counts(), DiscreteLaplace, epsilon)
 
 
 def exact_randomized_response(*, epsilon: Number) -> Response:
-    """Return the truth of one bit with probability e^ε/(1 + e^ε), and its opposite otherwise: ε-DP.
-
-    Source: Warner 1965.
-    """
+    """Return the truth of one bit with probability e^ε/(1 + e^ε), and its opposite otherwise: ε-DP."""
     return Response(positive("epsilon", epsilon))
 
 
@@ -66,16 +54,7 @@ def exact_laplace_on_grid(
 ) -> Mapped:
     """Return a point of a finite grid, chosen with probability in proportion to ratio^(|answer − point|/Δ).
 
-    Args:
-        epsilon: the ε that is not exceeded, above 0: the ratio is e^(−ε/2), rounded up, so that the claim is ε
-            less 2^(1 − ratio_bits)·e^(ε/2) or less.
-        lower: the least point.
-        upper: the largest point, above `lower`.
-        grid: the public grid.
-        sensitivity: Δ, how far neighbours' answers can be apart, above 0.
-        ratio_bits: the bits of the ratio, and of a weight for each Δ of the range.
-
-    Source: Ilvento 2020, section 3; Dwork and Roth 2014, section 3.4.
+    The ratio is e^(−ε/2), rounded up to so many bits, so that the claim is ε or a little less.
     """
     query = Distances(positive("sensitivity", sensitivity), rational("lower", lower), rational("upper", upper), grid)
     parts = 1 << count("ratio_bits", ratio_bits)
@@ -84,20 +63,14 @@ def exact_laplace_on_grid(
 
 
 def exact_snapping(*, epsilon: Number, sensitivity: Number = 1, bound: Number) -> Snapped:
-    """Return the clamped answer with ideal Laplace noise, rounded to a multiple of Λ and clamped again: ε-DP.
-
-    Source: Mironov 2012, section 5.2.
-    """
+    """Return the clamped answer with ideal Laplace noise, rounded to a multiple of Λ and clamped again: ε-DP."""
     return Snapped(positive("sensitivity", sensitivity), positive("epsilon", epsilon), rational("bound", bound))
 
 
 def exact_two_sided_geometric(
     *, epsilon: Number, lower: Number, upper: Number, sensitivity: Number = 1, grid: Grid = WHOLE_NUMBERS
 ) -> Kernel:
-    """Return an answer with two-sided geometric noise, clamped to a public range, by the same work each time.
-
-    Source: Ghosh, Roughgarden and Sundararajan 2009, section 2. How words are shared out is our own; README.md.
-    """
+    """Return an answer with two-sided geometric noise, clamped to a public range, by the same work each time."""
     query = Answer(positive("sensitivity", sensitivity), grid)
     # Below e^(ε/d) by more than a logarithm of 128 bits is rounded up by.
     ratio = (1 - Fraction(1, 1 << 100)) / exp_above(-positive("epsilon", epsilon) / query.stability)
@@ -124,8 +97,6 @@ def exact_dyadic_geometric(*, ratio: Number, lower: Number, upper: Number, grid:
 
     Noise of m ≥ 1 or more has the probability A·q^m, with A = 1/(1 + q) rounded up to 2y + 2 bits, and so has that of
     −m or less. All of it is in multiples of 2^−W, W = y·(R + 2) + 2, R the length of the range in steps.
-
-    Source: Ghosh, Roughgarden and Sundararajan 2009, section 2.
     """
     q, (first, length) = dyadic("ratio", ratio), _range(lower, upper, grid)
     precision = 2 * q.denominator.bit_length()

@@ -8,9 +8,6 @@
 - Noise scaled to the smooth sensitivity over every distance, in integers (section 8.4).
 - Sample and aggregate with chunks that are assigned to people, not to positions, by a keyed hash of the person alone.
   So one person changes the answer of one chunk, and there are as many chunks as the noise is scaled to (section 8.5).
-
-Sources: Near and Abuah, 'Programming Differential Privacy', chapter 8; Nissim, Raskhodnikova and Smith 2007, 'Smooth
-Sensitivity and Sampling in Private Data Analysis', sections 2 to 4; Dwork and Lei 2009 (propose-test-release).
 """
 
 from __future__ import annotations
@@ -64,15 +61,7 @@ def exact_sample_aggregate(
 ) -> Mapped:
     """Return the mean of a statistic's answers on chunks of people: ε-DP if a person is added or removed.
 
-    Args:
-        epsilon: ε, above 0; a float stands for the rational that it is.
-        statistic: of the values of one chunk, doubles in increasing order; see `ChunkTotal` for what it may do.
-        chunks: the public number of chunks.
-        key: at most 64 bytes, chosen without looking at the data, from which people's chunks are derived.
-        lower: the least answer of a chunk; an empty chunk answers the middle.
-        upper: the largest one, a whole number of steps above `lower`.
-        grid: the public grid that answers are rounded to.
-        named: whether records are pairs of a person and a value; else each is a value, and a person of its own.
+    Records are pairs of a person and a value if they are `named`; else each is a value, and a person of its own.
     """
     total = ChunkTotal(statistic, chunks, key, rational("lower", lower), rational("upper", upper), grid)
     return Mapped(noisy(total if named else Numbered(total), DiscreteLaplace, epsilon), Share(chunks, float(lower)))

@@ -2,9 +2,6 @@
 
 The noise is scaled to a smooth bound over all distances, in integers, or to a proposed bound behind a noisy test. The
 query bounds its local sensitivity at each distance: see `mechanisms.core.local.Median`.
-
-Sources: Nissim, Raskhodnikova and Smith 2007, 'Smooth Sensitivity and Sampling in Private Data Analysis', sections 2
-and 3; Dwork and Lei 2009 (propose-test-release).
 """
 
 from __future__ import annotations

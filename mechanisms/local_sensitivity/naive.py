@@ -12,9 +12,6 @@
   behind it, and fewer chunks may be cut than the noise is scaled to (section 8.5).
 
 Each prepares once a call and draws only the noise once a trial, which leaves the law of the outputs as it was.
-
-Source: Near and Abuah, 'Programming Differential Privacy', chapter 8; the frameworks are those of Nissim, Raskhodnikova
-and Smith 2007, and of Dwork and Lei 2009.
 """
 
 from __future__ import annotations

@@ -3,9 +3,6 @@
 On some databases no neighbour moves the median at all, so that no noise is added, and on a neighbour of theirs one
 record moves it by as much as any record could. One answer tells the two apart, wherever the first one's answer is
 what noise would have to hit by chance.
-
-Source: Nissim, Raskhodnikova and Smith 2007, 'Smooth Sensitivity and Sampling in Private Data Analysis', sections 1
-and 3, which show it for what not to do.
 """
 
 from __future__ import annotations

@@ -3,9 +3,6 @@
 Each function takes public parameters and returns a term of `mechanisms.core`; what data it takes, and why no database
 makes it fail, is as in `mechanisms.exponential.exact`. Gumbel noise gives the exponential mechanism, so its exact twin
 is `mechanisms.exponential.exact.exact_exponential`. README.md says what each of them loses.
-
-Sources: Ding, Kifer, Sayed, Steinke, Wang, Xiao and Zhang 2021, 'The Permute-and-Flip Mechanism is Identical to
-Report-Noisy-Max with Exponential Noise'; McKenna and Sheldon 2020, 'Permute-and-Flip'; Dwork and Roth 2014, claim 3.9.
 """
 
 from __future__ import annotations

@@ -4,9 +4,6 @@ The scale of the noise is 2Δu/ε. Δu/ε suffices only when the utilities are m
 them in the same direction, as it does counts under add-remove): textbooks that give Δu/ε for every utility
 lose up to 2ε, see README.md. What floating point does to it: noise has gaps and holes in its low bits and a
 largest value, so that an outcome far enough behind is never reported, whatever ε says.
-
-Sources: Dwork and Roth 2014, section 3.3 (Laplace) and 3.4 (one-sided exponential); Gumbel noise gives the
-exponential mechanism (Yellott 1977), exponential noise permute-and-flip (Ding et al. 2021).
 """
 
 from __future__ import annotations

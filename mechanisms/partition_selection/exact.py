@@ -1,9 +1,4 @@
-"""Histograms by threshold, exactly: discrete Laplace noise on each count, and an integer threshold that keeps δ.
-
-Sources: Korolova, Kenthapadi, Mishra and Ntoulas 2009, 'Releasing Search Queries and Clicks Privately'; Desfontaines,
-Voss, Gipson and Mandayam 2022, 'Differentially Private Partition Selection', section 1 (the threshold). They take real
-noise, and a threshold in real numbers; here both are integers, and δ holds exactly.
-"""
+"""Histograms by threshold, exactly: discrete Laplace noise on each count, and an integer threshold that keeps δ."""
 
 from __future__ import annotations
 

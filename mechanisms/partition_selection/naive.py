@@ -2,9 +2,6 @@
 
 Flaws, one a function: the order of the keys, and low bits of the noise; and, where integer noise is drawn exactly, a
 threshold made for reals, and one that forgets the person's own count.
-
-Sources: Korolova, Kenthapadi, Mishra and Ntoulas 2009, 'Releasing Search Queries and Clicks Privately'; Desfontaines,
-Voss, Gipson and Mandayam 2022, 'Differentially Private Partition Selection', section 1.
 """
 
 from __future__ import annotations
@@ -24,13 +21,6 @@ def naive_partition_selection(
     """Count in a dictionary, add Laplace noise, and show the counts above 1 + ln(1/(2δ))/ε.
 
     A dictionary keeps its keys in the order in which they came: whoever sees two keys sees whose person came first.
-
-    Args:
-        keys: the key of each person.
-        trials: how many releases.
-        rng: the source of randomness.
-        epsilon: privacy parameter, above 0.
-        delta: the claimed δ, above 0 and below 1/2.
     """
     return _released(Counter(map(str, keys)), trials, rng, epsilon, 1 + _depth(epsilon, delta))
 

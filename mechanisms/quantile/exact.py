@@ -1,10 +1,4 @@
-"""A quantile, exactly: the base-e exponential mechanism over a public grid of candidates, by their distance in rank.
-
-Sources: Smith 2011, 'Privacy-preserving Statistical Estimation with Optimal Convergence Rates', section 3; McSherry and
-Talwar 2007, 'Mechanism Design via Differential Privacy'. An interval between two records that holds w candidates has w
-times the weight of one of them, as an interval of width w has in Smith's version; candidates that equal a record have a
-weight of their own, which an interval of width 0 has not.
-"""
+"""A quantile, exactly: the base-e exponential mechanism over a public grid of candidates, by their distance in rank."""
 
 from __future__ import annotations
 

@@ -4,8 +4,6 @@ Records are clipped to [lower, upper] and sorted, and the ends put at either sid
 i + 1. Its weight is its width times exp(ε·u/(2Δ)), u = −|i − α·n|; a number of the interval is drawn uniformly. Flaws,
 one a function: the low bits of that number, an output that only these records have, and weights that underflow; and,
 where candidates are selected exactly, a sensitivity that holds for the median alone.
-
-Source: Smith 2011, 'Privacy-preserving Statistical Estimation with Optimal Convergence Rates', section 3.
 """
 
 from __future__ import annotations

@@ -2,10 +2,6 @@
 
 Answers are rounded to the grid, the threshold is one of its points, and both get discrete Laplace noise in whole steps:
 the threshold once, each answer its own. `mechanisms.core.threshold` says what is lost.
-
-Sources: Dwork and Roth 2014, 'The Algorithmic Foundations of Differential Privacy', Algorithms 1 to 3; Lyu, Su and Li
-2017, 'Understanding the Sparse Vector Technique for Differential Privacy', Algorithms 1 and 7. They draw real noise; we
-draw discrete noise, and take the values' noise after the last comparison, which changes no law.
 """
 
 from __future__ import annotations

@@ -9,11 +9,6 @@ Names of the variants are those of Lyu, Su and Li's figure 1. Each claims ε; wi
 - SVT6, `naive_above_threshold_endless`: more than any ε; it never stops.
 
 README.md derives these figures, and says what floating point adds to them.
-
-Sources: Lyu, Su and Li 2017, 'Understanding the Sparse Vector Technique for Differential Privacy', Algorithms 1 and
-3 to 6. They take them from A. Roth's lecture notes of 2011 (3), Lee and Clifton 2014 (4), Stoddard, Chen and
-Machanavajjhala 2014 (5) and Chen, Xiao, Zhang and Xu 2015 (6). For fresh noise on values: Dwork and Roth 2014,
-Algorithm 3.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Noisy counts of a secret sample, and shuffled answers, exactly; records count as yes from 1 on.
-
-Sources: Balle, Barthe and Gaboardi 2018, 'Privacy Amplification by Subsampling: Tight Analyses via Couplings and
-Divergences', theorems 8 and 9; Cheu, Smith, Ullman, Zeber and Zhilyaev 2019, 'Distributed Differential Privacy via
-Shuffling'.
-"""
+"""Noisy counts of a secret sample, and shuffled answers, exactly; records count as yes from 1 on."""
 
 from __future__ import annotations
 

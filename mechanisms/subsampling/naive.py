@@ -1,10 +1,6 @@
 """Amplification as programs get it wrong: a batch of fixed size, a sample with repetitions, a shuffle that stops short.
 
 Each is written for a theorem whose sampling it does not do (README.md, 'The flaw'). The noise is numpy's Laplace.
-
-Sources: Lebeda, Regehr, Kamath and Steinke 2025, 'Avoiding Pitfalls for Privacy Accounting of Subsampled Mechanisms
-under Composition', and Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha and Zhang 2024, 'How Private are DP-SGD
-Implementations?', on batches that are not Poisson samples. The sample and the shuffle are ours.
 """
 
 from __future__ import annotations

@@ -61,18 +61,7 @@ def naive_bounded_sum(
     relation: Relation = "add-remove",
     summation: Summation = numpy_sum,
 ) -> NDArray[np.float64]:
-    """Clip the records, add them up in floating point, and add Laplace noise.
-
-    Args:
-        records: the records, shape (n,).
-        trials: how many outputs.
-        rng: the source of randomness.
-        epsilon: the claimed privacy loss, positive.
-        lower: the least value of a record after clipping.
-        upper: the largest value of a record after clipping.
-        relation: what neighbours are.
-        summation: how the records are added up.
-    """
+    """Clip the records, add them up in floating point, and add Laplace noise."""
     scale = sum_sensitivity(lower, upper, relation) / float(positive("epsilon", epsilon))
     return summation(np.clip(records, lower, upper)) + rng.laplace(0.0, scale, count("trials", trials, least=0))
 

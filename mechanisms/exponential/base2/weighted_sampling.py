@@ -35,11 +35,7 @@ class Weights(Protocol):
 
 @dataclass(frozen=True)
 class IntegerWeights:
-    """Weights given as a tuple.
-
-    Attributes:
-        total: their sum.
-    """
+    """Weights given as a tuple."""
 
     values: tuple[int, ...]
     total: int = field(init=False)
