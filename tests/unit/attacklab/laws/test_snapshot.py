@@ -126,9 +126,8 @@ def test_huge_numbers_can_be_read_and_generators_cannot() -> None:
 
 
 def test_a_module_that_is_only_called_like_a_librarys_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = types.ModuleType("statistics")
-    own.__file__ = "/home/ann/statistics.py"
-    assert is_library("statistics")
-    monkeypatch.setitem(sys.modules, "statistics", own)
-    assert not is_library("statistics")
+    own = types.ModuleType("fractions")
+    own.__file__ = "/home/ann/fractions.py"
     assert all(map(is_library, ("fractions", "numpy.random", "builtins", "attacklab.laws.names")))
+    monkeypatch.setitem(sys.modules, "fractions", own)
+    assert not is_library("fractions")
