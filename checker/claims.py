@@ -76,8 +76,7 @@ class ProfileDP:
         return " and ".join(map(str, self.points))
 
 
-_HALVINGS = 40
-"""Of the range of orders, after which δ is nearly the least."""
+_HALVINGS = 40  # of the range of orders, after which δ is nearly the least
 
 Claim = ApproximateDP | ZeroConcentratedDP | RenyiDP | GaussianDP | ProfileDP
 

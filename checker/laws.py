@@ -22,8 +22,7 @@ from typing import Any
 from checker.forms import Fields
 from checker.intervals import BITS, HALF, Interval, exp, normal_tail, of, pi, sqrt
 
-SUMMED_UP_TO = 64
-"""The variance up to which tail sums of the discrete Gaussian are added up."""
+SUMMED_UP_TO = 64  # the variance up to which tail sums of the discrete Gaussian are added up
 
 _LAST_DERIVATIVE = 240
 
@@ -222,8 +221,7 @@ def _derivatives(variance: Fraction, k: int, count: int) -> list[Interval]:
     return found
 
 
-_REST_BITS = 256
-"""The Taylor remainder of `RoundedGaussian.mass` is below 2^256 units."""
+_REST_BITS = 256  # so many units at most are the Taylor remainder of `RoundedGaussian.mass`, as a power of 2
 
 
 @cache

@@ -53,9 +53,20 @@ def hashes_of(root: Path = ROOT) -> dict[str, str]:
         folder = root / copy
         files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.py"))
         if files:
+            if own_name != "mechanisms.":
+                _require_imports_alone(folder.parent / "__init__.py")
             kept = [file for file in files if not file.rpartition("/")[2].startswith("naive")]
             return {f"mechanisms/{file}": hash_of(folder / file, own_name) for file in kept}
     raise Refused(f"there is no file of {' or '.join(COPIES)} in {root}")
+
+
+def _require_imports_alone(path: Path) -> None:
+    """Check that what `exactdp` shows is its mechanisms' library as it is."""
+    for node in ast.parse(path.read_bytes()).body if path.is_file() else []:
+        is_import = isinstance(node, ast.ImportFrom) and node.module == "exactdp._mechanisms.library"
+        is_list = isinstance(node, ast.Assign) and ast.unparse(node.targets) == "__all__"
+        if not (is_list or _is_docstring(node)) and not (is_import and all(it.asname is None for it in node.names)):
+            raise Refused(f"{path} does more than to import the library")
 
 
 def hash_of(path: Path, own_name: str | None = None) -> str:

@@ -347,8 +347,7 @@ def session(fields: Fields) -> Release:
     """Questions of pure DP that are asked only while their ε add up to the budget at most lose no more than it.
 
     What each costs is found when it is asked, by the code's own rules; one that is not made of the core alone is not
-    asked. Source: Rogers, Roth, Ullman and Vadhan 2016,
-    section 3.
+    asked. Source: Rogers, Roth, Ullman and Vadhan 2016, section 3.
     """
     _public_function(fields, "ask")
     relation = fields.one_of("neighbours", *RECORDS, BIT.relation)

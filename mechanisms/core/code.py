@@ -38,6 +38,8 @@ def is_of_core(kind: type) -> bool:
 
 def named(function: Callable[..., Any] | type) -> tuple[str, str | None]:
     """Return the name of a function or a class, and the hash of its file; None if that is not Python's."""
+    if hasattr(function, "cache_info"):
+        raise TypeError(f"{function!r} keeps what it returned, where 1 and True are one; give it without its cache")
     place, path = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
     module: Any = sys.modules.get(str(place))
     found = module

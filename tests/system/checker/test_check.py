@@ -228,3 +228,21 @@ def test_a_copy_that_imports_from_another_copy_is_refused(tmp_path: Path) -> Non
     require_read.cache_clear()
     with pytest.raises(Refused, match=r"noise\.py has changed"):
         require_read(tmp_path)
+
+
+def test_what_exactdp_shows_is_its_library_and_nothing_around_it(tmp_path: Path) -> None:
+    _copied(tmp_path, "exactdp/_mechanisms", "exactdp._mechanisms")
+    front = tmp_path / "exactdp" / "__init__.py"
+    own = (ROOT / "wheels" / "exactdp" / "exactdp" / "__init__.py").read_text("utf-8")
+    front.write_text(own, "utf-8")
+    assert hashes_of(tmp_path)
+    for line in (
+        "laplace = lambda **_: lambda x: x",
+        "from mechanisms.library import laplace",
+        "import os",
+        "from exactdp._mechanisms.library import geometric as laplace",
+        "def laplace(**_): ...",
+    ):
+        front.write_text(f"{own}\n{line}\n", "utf-8")
+        with pytest.raises(Refused, match="does more than to import"):
+            hashes_of(tmp_path)

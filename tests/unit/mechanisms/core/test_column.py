@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from fractions import Fraction
@@ -12,7 +13,7 @@ import pytest
 from mechanisms.core.column import Column
 from mechanisms.core.grid import Grid
 from mechanisms.core.records import Count, CountFrom, Total
-from mechanisms.core.term import Query
+from mechanisms.core.term import Query, encoded
 from tests.statistical.mechanisms.core.test_records import RELATIONS, farthest, neighbours
 
 VALUES = ("bread", 3.5, None, True, -1)
@@ -62,3 +63,14 @@ def test_equal_records_count_each_time_and_equal_ones_of_two_types_are_two(relat
         values = [sum(min(by_type(record), 5) for record in records) for records in pair]
         assert [query.of(records) for records in pair] == values
         assert abs(values[0] - values[1]) <= query.stability
+
+
+@functools.cache
+def cached(record: Any) -> int:
+    return int(type(record) is bool)
+
+
+def test_a_function_that_keeps_what_it_returned_gets_no_certificate() -> None:
+    """For a cache 1.0 and True are one record, so that one would decide what the other one counts as."""
+    with pytest.raises(TypeError, match="without its cache"):
+        encoded(Column(CountFrom(), cached))
