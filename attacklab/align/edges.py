@@ -13,7 +13,7 @@ LADDER = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 40.0)
 """How far a draw is moved to restore a decision, in scales, before the edges tell it exactly."""
 
 FARTHEST = 4096.0
-"""Beyond so many scales there is no edge."""
+"""No edge is looked for beyond so many scales."""
 
 
 def by_decision(question: Question, trial: Trial, unit: Unit, base: Shift) -> Iterator[Shift]:
@@ -49,7 +49,7 @@ def _stays_on_second(question: Question, trial: Trial, unit: Unit, base: Shift, 
 
 
 def edge(holds: Callable[[float], bool], unit: Unit, start: float, sign: int) -> float | None:
-    """How far a draw can be moved from a start while something holds; None where there is no edge."""
+    """How far a draw can be moved from a start while something holds; None if it holds everywhere."""
     least = 1.0 if unit.is_integer else 2.0**-30 * unit.scale
     inside, width = start, least
     while holds(start + sign * width):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,9 @@ from attacklab.model.targets import Kind, Target
 LARGE = 2.0**53
 """From here on doubles are further than 1 apart, so that adding a record may change nothing, or twice as much."""
 
+MOST_LISTED = 1 << 10
+"""So many pairs of a domain are put in order."""
+
 MOST_RECORDS = 256
 MOST_SUMMED = 1024
 
@@ -27,7 +32,7 @@ def pairs_of(target: Target) -> Iterator[NeighbouringPair]:
     yield from target.pairs
     families: list[Iterable[NeighbouringPair]] = []
     if target.domain is not None and target.domain.shape is not None:
-        families.append(target.domain.pairs(target.relation))
+        families.append(_by_change(itertools.islice(target.domain.pairs(target.relation), MOST_LISTED)))
     if target.kind in (Kind.SUM, Kind.MEAN) and target.bounds is not None:
         families.append(_records(target, *target.bounds))
     elif target.kind is Kind.NOISE:
@@ -48,6 +53,18 @@ def _interleaved(families: Sequence[Iterable[NeighbouringPair]]) -> Iterator[Nei
         for pair in row:
             if isinstance(pair, NeighbouringPair):
                 yield pair
+
+
+def _by_change(pairs: Iterable[NeighbouringPair]) -> Iterator[NeighbouringPair]:
+    """One pair of each change in turn: vectors change by how many of their numbers go up and how many go down."""
+    changes = defaultdict[Any, list[NeighbouringPair]](list)
+    for pair in pairs:
+        change = None
+        if is_numeric(pair) and np.shape(pair.first) == np.shape(pair.second):
+            by = as_array(pair.second) - as_array(pair.first)
+            change = int((by > 0).sum()), int((by < 0).sum())
+        changes[change].append(pair)
+    yield from _interleaved(list(changes.values()))
 
 
 def _records(target: Target, lower: float, upper: float) -> Iterator[NeighbouringPair]:

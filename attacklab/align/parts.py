@@ -188,8 +188,8 @@ def _in_array(value: Any, place: str, depth: int) -> Leaves:
 def _in_object(value: Any, place: str, depth: int) -> Leaves:
     """What an object shows: as an array, as a buffer, by its attributes, or by its text."""
     if hasattr(value, "detach") and hasattr(value, "numpy"):
-        value = value.detach().cpu().double().numpy() if value.is_floating_point() else value.detach().cpu().numpy()
-        yield from _leaves(value, place, depth + 1)
+        value = value.detach().cpu()
+        yield from _leaves((value.double() if value.is_floating_point() else value).numpy(), place, depth + 1)
     elif hasattr(value, "to_numpy") and hasattr(value, "index"):
         yield from _leaves((list(value.index), list(getattr(value, "columns", ()))), f"{place}'s labels", depth + 1)
         yield from _leaves(value.to_numpy(), place, depth + 1)
@@ -199,16 +199,23 @@ def _in_object(value: Any, place: str, depth: int) -> Leaves:
         yield from _leaves(value.getvalue(), place, depth)
     elif isinstance(value, functools.partial):
         yield from _leaves((value.func, value.args, value.keywords), place, depth + 1)
-    elif isinstance(value, _HOLDS_NO_DATA):
+    else:
+        yield from _by_name(value, place)
+
+
+def _by_name(value: Any, place: str) -> Leaves:
+    """What an object shows that is not a container: its name, its type, or its text."""
+    if isinstance(value, _HOLDS_NO_DATA):
         yield place, type(value).__name__
     elif isinstance(value, type) or callable(value):
         yield place, value.__qualname__ if _is_found_by_name(value) else _Unseen(type(value).__name__)
-    elif not _attributes(value) and (isinstance(value, Iterator | io.IOBase) or ADDRESS.search(repr(value))):
+    elif _attributes(value):
+        yield f"{place}'s type", type(value).__name__
+    elif isinstance(value, Iterator | io.IOBase) or ADDRESS.search(repr(value)):
         yield place, _Unseen(type(value).__name__)
     else:
         yield f"{place}'s type", type(value).__name__
-        if not _attributes(value):
-            yield from _text(repr(value), place)
+        yield from _text(repr(value), place)
 
 
 def _carried(value: Any, place: str, depth: int) -> Leaves:

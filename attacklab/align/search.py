@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +26,7 @@ def searched(
     template: NeighbouringPair,
     examined: Callable[[NeighbouringPair], Examined],
     most: int,
-    until: float,
+    spent: Callable[[], object],
 ) -> NeighbouringPair | None:
     """The smallest pair that was found to cost more than is claimed, among vectors and matrices; None if there is none.
 
@@ -36,23 +35,17 @@ def searched(
         template: a pair of the form that is searched.
         examined: examines a pair.
         most: how many pairs are examined.
-        until: no more are examined then, by the monotonic clock.
+        spent: whether no more are to be examined.
     """
     bounds = target.bounds or (target.domain.bounds if target.domain is not None else None)
+    if bounds is None or not is_numeric(template):
+        return None
     try:
-        from hypothesis import HealthCheck, Phase, given, settings, strategies
+        from hypothesis import HealthCheck, Phase, given, settings
         from hypothesis import target as towards
         from hypothesis.errors import HypothesisException
     except ImportError:
         return None
-    if bounds is None or not is_numeric(template):
-        return None
-    sample = as_array(template.first)
-    lower, upper = bounds
-    eighths = strategies.integers(0, 8).map(lambda share: lower * (1 - share / 8) + upper * share / 8)
-    number: Any = strategies.integers(int(lower), int(upper)) if sample.dtype.kind in "iu" else eighths
-    record = strategies.tuples(*[number] * sample.shape[1]) if sample.ndim == 2 else number
-    is_substitute = len(sample) == len(as_array(template.second))
     found: list[NeighbouringPair] = []
 
     @settings(
@@ -63,15 +56,9 @@ def searched(
         phases=(Phase.generate, Phase.target, Phase.shrink),
         suppress_health_check=list(HealthCheck),
     )
-    @given(strategies.lists(record, max_size=LONGEST - 1), record, record, strategies.integers(0, LONGEST - 1))
-    def tried(others: list[Any], one: Any, other: Any, place: int) -> None:
-        if time.monotonic() > until:
-            return
-        sides = ([*others[:place], one, *others[place:]], [*others[:place], other, *others[place:]])
-        sides = sides if is_substitute else (sides[0], others)
-        first, second = (np.array(rows, sample.dtype).reshape(-1, *sample.shape[1:]) for rows in sides)
-        pair = NeighbouringPair(first, second, template.relation)
-        if not target.covers(pair):
+    @given(_neighbours(template, *bounds))
+    def tried(pair: NeighbouringPair) -> None:
+        if spent() or not target.covers(pair):
             return
         made = examined(pair)
         if made.status > Status.OPEN or (made.status is Status.OPEN and made.cost is not None):
@@ -82,3 +69,23 @@ def searched(
     with contextlib.suppress(_TooDearError, HypothesisException):  # which has no patience beyond the limits either
         tried()
     return found[-1] if found else None
+
+
+def _neighbours(template: NeighbouringPair, lower: float, upper: float) -> Any:
+    """Hypothesis's strategy for pairs of the form of a template: records in eighths of their range, and one changed."""
+    from hypothesis import strategies
+
+    sample = as_array(template.first)
+    eighths = strategies.integers(0, 8).map(lambda share: lower * (1 - share / 8) + upper * share / 8)
+    number: Any = strategies.integers(int(lower), int(upper)) if sample.dtype.kind in "iu" else eighths
+    record = strategies.tuples(*[number] * sample.shape[1]) if sample.ndim == 2 else number
+    is_substitute = len(sample) == len(as_array(template.second))
+
+    def pair(others: list[Any], one: Any, other: Any, place: int) -> NeighbouringPair:
+        sides = [*others[:place], one, *others[place:]], [*others[:place], other, *others[place:]]
+        first, second = sides if is_substitute else (sides[0], others)
+        arrays = [np.array(rows, sample.dtype).reshape(-1, *sample.shape[1:]) for rows in (first, second)]
+        return NeighbouringPair(arrays[0], arrays[1], template.relation)
+
+    others = strategies.lists(record, max_size=LONGEST - 1)
+    return strategies.builds(pair, others, record, record, strategies.integers(0, LONGEST - 1))

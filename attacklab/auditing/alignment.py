@@ -4,14 +4,20 @@ Pairs are aligned one by one (see `attacklab.align`). Shifts that serve all outc
 for a pair. A claim is refuted where outputs that tell every draw lose more than it allows. What a part of the output
 shows that no draw moves is put to fresh samples first. Any other pair is sampled by the black box, the worst that was
 found, with floats rounded to a grid between their own and the noise, so that low bits of the noise decide nothing.
+
+Budgets are counted in runs, pairs and trials, so that the same seed gives the same finding. The clock is the last
+resort: pairs are dropped, and the finding is that of fewer trials, which the line that replays it names; or it is
+inconclusive.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
+import random
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -43,12 +49,18 @@ CONFIRMING = 400
 GRAIN = 1e-3
 """Floats are rounded to this part of the least scale that noise was recorded with: far above their own low bits."""
 
-MOST_PAIRS = 50
-MOST_SAMPLED = 3
-"""The black box samples so many of the pairs that have no witness."""
+MOST_PAIRS, MOST_RUNS = 50, 20_000
+"""So many pairs are aligned, and none is begun after so many runs."""
 
-Sampled = Callable[[Target, float, float], Sequence[Finding]]
-"""Runs the black box on a target for some seconds, with a part of α."""
+MOST_SAMPLED, SHORT_ROUND, SAMPLED_TRIALS = 3, 1_000, 30_000
+"""The black box samples so many of the pairs without a witness, and judges an event on so many trials in two rounds."""
+
+Sampled = Callable[[Target, int, float], Sequence[Finding]]
+"""Runs the black box on a target with at most so many trials an event, and a part of α."""
+
+
+class _TooSlow(BaseException):
+    """The time was up before a sample was drawn; not an `Exception`, so that nothing takes it for the target's own."""
 
 
 @dataclass
@@ -57,9 +69,21 @@ class _Study:
 
     target: Target
     seed: int
-    give: Callable[[Any, Draws], Run]
+    until: float
+    runs: int = 0
     examined: list[tuple[NeighbouringPair, Examined]] = field(default_factory=list)
-    dropped: int = 0
+    dropped: str = ""
+
+    def give(self, input_: Any, draws: Draws) -> Run:
+        """Run the target once."""
+        self.runs += 1
+        return run(lambda input_, rng: next(iter(self.target.release(input_, 1, rng))), input_, draws)
+
+    def spent(self) -> str:
+        """What is spent, so that no more pairs are begun; empty if they may be."""
+        if self.examined and self.runs >= MOST_RUNS:
+            return f"after {MOST_RUNS:,} runs"
+        return "as the time was up" if self.examined and time.monotonic() > self.until else ""
 
     def look_at(self, pair: NeighbouringPair) -> Examined:
         """Examine a pair, and keep what came of it."""
@@ -83,9 +107,10 @@ def alignment(
     *,
     pairs: Iterable[NeighbouringPair] | None = None,
     seed: int = 0,
-    seconds: float = 20.0,
+    seconds: float = math.inf,
+    trials: int = SAMPLED_TRIALS,
     alpha: float = 1e-6,
-    again: str = "",
+    again: Callable[[int], str] = lambda _: "",
 ) -> Finding:
     """Align the pairs of a target, and say what that means for its claim.
 
@@ -95,50 +120,45 @@ def alignment(
         pairs: those to align; by default those that are declared, those of the domain, floats at their worst, and what
             a search finds.
         seed: of all draws.
-        seconds: how long it may take, about; half of it for aligning.
+        seconds: how long it may take, about; half of it for aligning. It is meant as a last resort, because what is
+            found may then not be found again.
+        trials: the black box judges an event on so many outputs of either input at most.
         alpha: the probability of a false alarm.
-        again: the line that replays it.
+        again: the line that replays it, given the trials.
 
     Raises:
-        UsageError: there is no pair.
+        UsageError: no pair is known.
     """
     started = time.monotonic()
-    study = _Study(target, seed, lambda input_, draws: run(_one_output(target), input_, draws))
+    study = _Study(target, seed, started + seconds / 2)
     with watching(), np.errstate(all="ignore"):
-        _look(
-            study,
-            list(itertools.islice(pairs_of(target) if pairs is None else pairs, MOST_PAIRS)),
-            started + seconds / 2,
-        )
+        _look(study, list(itertools.islice(pairs_of(target) if pairs is None else pairs, MOST_PAIRS)))
         if not study.examined:
-            raise UsageError(f"there is no pair to align {target.name} on; give pairs, or a domain")
+            raise UsageError(f"{target.name} does not say which inputs to compare; give pairs, or a domain")
         if pairs is None and all(made.status is Status.ALIGNED for _, made in study.examined):
-            template = study.examined[0][0]
-            searched(target, template, study.look_at, MOST_PAIRS, started + seconds / 2)
+            searched(target, study.examined[0][0], study.look_at, MOST_PAIRS, study.spent)
         found = _certain(study, alpha / 2)
         worst = study.worst()[:MOST_SAMPLED]
         site = blamed(study.give, worst[0][1]) if worst and found is None else NOWHERE
-    rest: dict[str, Any] = {"seed": seed, "replay": again, "trials": sum(made.trials for _, made in study.examined)}
-    if found is None:
-        found = _sampled(study, site, sampled, max(1.0, seconds / 2), alpha / 2) if worst else _passed(study)
-    return replace(found, seconds=round(time.monotonic() - started, 3), **rest)
+    tried = sum(made.trials for _, made in study.examined)
+    if found is None and worst:
+        study.until = max(time.monotonic() + 1.0, started + seconds)
+        rounds = [SHORT_ROUND, min(trials, SAMPLED_TRIALS)] if trials > SHORT_ROUND else [trials]
+        found, trials = _sampled(study, site, sampled, rounds, alpha / 4)
+    found = found or _passed(study)
+    return replace(found, seed=seed, replay=again(trials), trials=tried, seconds=round(time.monotonic() - started, 3))
 
 
-def _look(study: _Study, pairs: Sequence[NeighbouringPair], until: float) -> None:
-    """Examine pairs until one breaks the claim, or the time is up; the others are dropped."""
+def _look(study: _Study, pairs: Sequence[NeighbouringPair]) -> None:
+    """Examine pairs until one breaks the claim, or the runs or the time are spent; the others are dropped."""
     for number, pair in enumerate(pairs):
-        if number and time.monotonic() > until:
-            study.dropped = len(pairs) - number
+        spent = study.spent()
+        if spent:
+            left = len(pairs) - number
+            study.dropped = f"; {left:,} {'pair was' if left == 1 else 'pairs were'} dropped {spent}"
             return
         if study.look_at(pair).status > Status.OPEN:
             return
-
-
-def _one_output(target: Target) -> Callable[[Any, np.random.Generator], Any]:
-    def release(input_: Any, rng: np.random.Generator) -> Any:
-        return next(iter(target.release(input_, 1, rng)))
-
-    return release
 
 
 def _certain(study: _Study, alpha: float) -> Finding | None:
@@ -201,41 +221,76 @@ def _passed(study: _Study) -> Finding:
         f"({pairs}, {tried:,} outcomes of the noise; a tried shift is no proof for all)"
     )
     pair = next(pair for pair, made in study.examined if made is most)
-    return _finding(study, Verdict.NOT_DETECTED, reason + _dropped(study), pair, most)
+    return _finding(study, Verdict.NOT_DETECTED, reason + study.dropped, pair, most)
 
 
-def _sampled(study: _Study, site: Site, sampled: Sampled, seconds: float, alpha: float) -> Finding:
-    """What the black box says of the pairs without a witness."""
+def _sampled(study: _Study, site: Site, sampled: Sampled, rounds: Sequence[int], alpha: float) -> tuple[Finding, int]:
+    """What the black box says of the pairs without a witness, and in how many trials; each round has α to itself."""
     worst = study.worst()[:MOST_SAMPLED]
     pair, made = worst[0]
     why = f"no witness: {made.reason}"
     if made.unseen:  # nor can samples tell such parts of outputs apart
-        return _finding(study, Verdict.INCONCLUSIVE, f"{why}; release what can be compared", pair, made)
-    target = _rounded(study.target, [one for one, _ in worst], made.scale)
-    findings = sampled(target, seconds, alpha)
+        return _finding(study, Verdict.INCONCLUSIVE, f"{why}; release what can be compared", pair, made), rounds[-1]
+    target = _rounded(study, [one for one, _ in worst], made.scale)
+    findings: Sequence[Finding] = ()
+    done, slow = rounds[-1], ""
+    for number, trials in enumerate(rounds):
+        try:
+            findings = sampled(target, trials, alpha)
+        except _TooSlow:
+            slow = f"; {trials:,} trials did not fit the time, so give more seconds"
+            done = rounds[max(0, number - 1)]
+            break
+        if any(finding.refutes for finding in findings):
+            break
+    if not findings:
+        return _finding(study, Verdict.INCONCLUSIVE, f"{why}{slow}{study.dropped}", pair, made), done
+    return _told_of_samples(study, site, findings, f"{slow}{study.dropped}"), done
+
+
+def _told_of_samples(study: _Study, site: Site, findings: Sequence[Finding], besides: str) -> Finding:
+    """The most decisive finding of the black box, as one of the alignment's."""
+    made = study.worst()[0][1]
     decisive = next((one for one in findings if one.refutes), None)
+    named = {"attack": NAME, "target": study.target.name, "spec": ""}
     if decisive is None:
         decisive = next((one for one in findings if one.verdict is Verdict.NOT_DETECTED), findings[0])
-        return replace(
-            decisive,
-            attack=NAME,
-            target=study.target.name,
-            reason=f"{why}; by samples {decisive.reason}{_dropped(study)}",
-        )
+        reason = f"no witness: {made.reason}; by samples {decisive.reason}{besides}"
+        return replace(decisive, reason=reason, **named)
     reason = f"{_told(site)}: {made.reason}; {decisive.reason}"
-    return replace(
-        decisive, attack=NAME, target=study.target.name, reason=reason, flaw=FLAW, witness=_witness(site, study, made)
-    )
+    return replace(decisive, reason=reason, flaw=FLAW, witness=_witness(site, study, made), **named)
 
 
-def _rounded(target: Target, pairs: Sequence[NeighbouringPair], scale: float | None) -> Target:
-    """A target that releases outputs whose floats are rounded; as they are where no noise has a density."""
+def _rounded(study: _Study, pairs: Sequence[NeighbouringPair], scale: float | None) -> Target:
+    """A target that releases outputs whose floats are rounded; as they are where no noise has a density.
+
+    It draws one output, then as many as before again, and looks at the clock each time. Python's and numpy's global
+    generators are seeded, for code that draws from them.
+    """
+    target = study.target
 
     def release(input_: Any, trials: int, rng: np.random.Generator) -> list[Any]:
-        outputs = target.release(input_, trials, rng)
+        outputs: list[Any] = []
+        with _global_generators_seeded(rng):
+            while len(outputs) < trials:
+                if time.monotonic() > study.until:
+                    raise _TooSlow
+                outputs += target.release(input_, min(trials - len(outputs), max(1, len(outputs))), rng)
         return [output if scale is None else rounded(output, GRAIN * scale) for output in outputs]
 
     return Target.dataset(release, claim=target.claim, relation=target.relation, name=target.name, pairs=pairs)
+
+
+@contextlib.contextmanager
+def _global_generators_seeded(rng: np.random.Generator) -> Iterator[None]:
+    states = random.getstate(), np.random.get_state()
+    random.seed(int(rng.integers(1 << 62)))
+    np.random.seed(rng.integers(1 << 32, size=4))
+    try:
+        yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])
 
 
 def _finding(
@@ -284,10 +339,6 @@ def _from_here(file: str) -> str:
     return str(path.relative_to(here)) if path.is_relative_to(here) else file
 
 
-def _dropped(study: _Study) -> str:
-    return f"; {study.dropped:,} pairs were dropped, as the time was up" if study.dropped else ""
-
-
 def _size(cost: Cost | None) -> float:
     return 0.0 if cost is None else cost.epsilon + cost.mu
 
@@ -308,8 +359,8 @@ def not_aligned(target: Target, why: str, seed: int, again: str) -> Finding:
     )
 
 
-def replay_line(spec: str | None, name: str, seed: int) -> str:
+def replay_line(spec: str | None, name: str, trials: int, alpha: float, seed: int) -> str:
     """The line that replays a finding."""
     if spec is None:
-        return f"audit({name}, [Alignment()], seed={seed})"
-    return f"attacklab audit {spec} --attack {NAME} --seed {seed}"
+        return f"audit({name}, [Alignment()], trials={trials}, alpha={alpha!r}, seed={seed})"
+    return f"attacklab audit {spec} --attack {NAME} --trials {trials} --alpha {alpha!r} --seed {seed}"

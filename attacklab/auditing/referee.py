@@ -29,7 +29,7 @@ from typing import Any
 
 from attacklab.attacks import ATTACKS, Alignment, BlackBox, sized
 from attacklab.attacks.base import Attack, Learning
-from attacklab.auditing.alignment import alignment, not_aligned, replay_line
+from attacklab.auditing.alignment import SAMPLED_TRIALS, alignment, not_aligned, replay_line
 from attacklab.auditing.clock import STEPS, Clock
 from attacklab.auditing.drawing import Draws, Load, Say
 from attacklab.auditing.flaws import explained
@@ -64,8 +64,8 @@ SLOW = 1e-3
 ALIGNED_SHARE = 1 / 16
 """The part of a run's α that the alignment has, beside attacks."""
 
-ALIGNED_SECONDS, BESIDE_SECONDS = 20.0, 10.0
-"""How long it may take alone, and beside attacks."""
+BESIDE_SECONDS = 20.0
+"""How long the alignment may take beside attacks, where a time is kept."""
 
 BLACK_BOX_SHARE = 0.25
 """The part of a run's α that the black box has to itself."""
@@ -144,9 +144,9 @@ def audit(
     sampling = tuple(attack for attack in chosen if not isinstance(attack, Alignment))
     aligned: Finding | None = None
     if not sampling and chosen:
-        return [aligned_finding(target, alpha=alpha, seed=seed, seconds=seconds, spec=spec)]
+        return [aligned_finding(target, trials=trials, alpha=alpha, seed=seed, seconds=seconds, spec=spec)]
     if len(sampling) < len(chosen):
-        aligned, alpha = aligned_beside(target, alpha=alpha, seed=seed, seconds=seconds, spec=spec)
+        aligned, alpha = aligned_beside(target, trials=trials, alpha=alpha, seed=seed, seconds=seconds, spec=spec)
     run = Audit(
         target,
         sampling,
@@ -176,15 +176,15 @@ def after(aligned: Finding | None, sampled: Sequence[Finding]) -> list[Finding]:
 
 
 def aligned_beside(
-    target: Target, *, alpha: float, seed: int, seconds: float | None = None, spec: str | None = None, again: str = ""
+    target: Target, *, alpha: float, seconds: float | None = None, **settings: Any
 ) -> tuple[Finding, float]:
     """What the attack `alignment` finds beside others, and the α that is left to them.
 
     It has `BESIDE_SECONDS` at most. Where it decides nothing, it stands among the attacks that do not apply, with the
-    reason.
+    reason. The settings are those of `aligned_finding`.
     """
     most = min(BESIDE_SECONDS, seconds or BESIDE_SECONDS)
-    found = aligned_finding(target, alpha=ALIGNED_SHARE * alpha, seed=seed, seconds=most, spec=spec, again=again)
+    found = aligned_finding(target, alpha=ALIGNED_SHARE * alpha, seconds=most, **settings)
     if found.pair is not None:
         alpha *= 1 - ALIGNED_SHARE
     if found.verdict not in (Verdict.VIOLATED, Verdict.NOT_DETECTED):
@@ -193,7 +193,14 @@ def aligned_beside(
 
 
 def aligned_finding(
-    target: Target, *, alpha: float, seed: int, seconds: float | None = None, spec: str | None = None, again: str = ""
+    target: Target,
+    *,
+    alpha: float,
+    seed: int,
+    trials: int | None = None,
+    seconds: float | None = None,
+    spec: str | None = None,
+    again: Callable[[int, float], str] | None = None,
 ) -> Finding:
     """What the attack `alignment` finds.
 
@@ -201,27 +208,32 @@ def aligned_finding(
         target: the implementation.
         alpha: the probability of a false alarm.
         seed: of all draws.
-        seconds: how long it may take; `ALIGNED_SECONDS` at most, which is the default.
+        trials: the most outputs of either input on which an event is judged; where they are given, no time is kept.
+        seconds: how long it may take, `DEFAULT_SECONDS` by default.
         spec: the words after `attacklab audit` that load this target, for the line that replays the finding.
-        again: that line, where another one does.
+        again: gives that line, where another one does, from the trials and α.
     """
 
-    def sampled(rounded: Target, seconds: float, alpha: float) -> list[Finding]:
-        run = Audit(rounded, [BlackBox()], seconds=seconds, alpha=alpha, seed=seed, until_refuted=True)
+    def sampled(rounded: Target, trials: int, alpha: float) -> list[Finding]:
+        run = Audit(rounded, [BlackBox()], trials=trials, alpha=alpha, seed=seed)
         return [finding for result in run.results() for finding in result.findings]
 
-    again = again or replay_line(spec, target.name, seed)
+    def line(trials: int) -> str:
+        return again(trials, alpha) if again else replay_line(spec, target.name, trials, alpha, seed)
+
+    most = min(trials or SAMPLED_TRIALS, SAMPLED_TRIALS)
     if not Alignment().applies_to(target):
         return not_aligned(
-            target, "its draws are random bits, of which a proof says more (attacklab prove)", seed, again
+            target, "its draws are random bits, of which a proof says more (attacklab prove)", seed, line(most)
         )
     if isinstance(target.release, ProcessRelease):
-        return not_aligned(target, "it runs in another process, where its draws are not seen", seed, again)
-    most = min(ALIGNED_SECONDS, seconds or ALIGNED_SECONDS)
+        return not_aligned(target, "it runs in another process, where its draws are not seen", seed, line(most))
+    limit = seconds or DEFAULT_SECONDS if trials is None else math.inf
     try:
-        return explained(alignment(target, sampled, seed=seed, seconds=most, alpha=alpha, again=again), target)
-    except UsageError as error:  # there is no pair to try
-        return not_aligned(target, str(error), seed, again)
+        found = alignment(target, sampled, seed=seed, seconds=limit, trials=most, alpha=alpha, again=line)
+    except UsageError as error:  # it names no pair
+        return not_aligned(target, str(error), seed, line(most))
+    return explained(found, target)
 
 
 @dataclass(frozen=True, slots=True)

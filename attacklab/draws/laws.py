@@ -1,4 +1,4 @@
-"""The laws of draws, by what a shift of one costs.
+"""The laws of draws, and which shifts of a draw have a bounded cost.
 
 A shift moves a draw z to z + s. What it costs is the largest log of p(z)/p(z + s) over all z, in units of s/scale.
 """

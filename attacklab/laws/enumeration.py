@@ -410,7 +410,7 @@ def _spelled_out(value: Any, limit: int) -> Iterator[tuple[Any, Any]]:
 
 
 def _state(sampler: Callable[..., Any], arguments: tuple[Any, ...], name: str) -> dict[str, bytes]:
-    """What a call depends on and can change, by what messages call it."""
+    """What a call depends on and can change, under the name that messages give it."""
     return {
         place: pickled(place, value) for place, value in call_parts(sampler, arguments, name) if not is_fixed(value)
     }

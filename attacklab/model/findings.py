@@ -86,8 +86,6 @@ class Severity(enum.StrEnum):
     """The claim is false."""
     ROBUSTNESS = "robustness"
     """The target fails beyond what it claims, on values that no sensitivity bounds: a note, and no refutation."""
-    ACCOUNTING = "accounting"
-    """The code spends more than it claims, or follows the data; whether its output shows that is not known: a note."""
 
 
 WORST_FIRST = (
@@ -121,7 +119,7 @@ EXACT_LAW, CERTIFICATE = "exact_law", "certificate"
 """What stands where an attack's name would, in the finding of a proof by exact laws, and by a checked certificate."""
 
 
-GONE = ("code", "work")
+GONE = ("code", "work", "call", "shift", "shift_hex")
 """Fields of older records that nothing reads any more."""
 
 
@@ -216,15 +214,12 @@ class CheckedCertificate:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Witness:
-    """What two runs with the same noise showed, and at which line.
+    """The line that two runs with the same noise point at, and what is lost there.
 
     Attributes:
         file: of the source.
         line: the line to look at, from 1.
         source: its text.
-        call: the draw of noise, with what it was asked for.
-        shift: how far apart the two values are that noise is added to, as a fraction.
-        shift_hex: the same as `float.hex`, rounded to a double.
         loss: what is lost.
         claimed: what the claim allows of that.
     """
@@ -232,9 +227,6 @@ class Witness:
     file: str
     line: int
     source: str = ""
-    call: str = ""
-    shift: str = ""
-    shift_hex: str = ""
     loss: str = ""
     claimed: str = ""
 
@@ -282,7 +274,7 @@ class Finding:
         trials: outputs drawn in all, for choosing and judging, of both inputs.
         seconds: how long it took.
         replay: the line that replays it.
-        witness: what two runs with the same noise showed, in the finding of a replay; None of others.
+        witness: what two runs with the same noise showed, in the finding of an alignment; None in others.
     """
 
     target: str
@@ -390,14 +382,14 @@ class Finding:
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {
-    "severity": Severity,
+    "severity": lambda name: Severity.ROBUSTNESS if name == "accounting" else Severity(name),
     "relation": Relation,
     "judged_at": lambda data: PrivacyClaim(**data),
     "counts": lambda data: Counts(**data),
     "laws": tuple,
     "scope": lambda data: Scope(**{**data, "reach": Reach(data["reach"])}),
     "certificate": lambda data: CheckedCertificate(**{**data, "lemmas": tuple(data["lemmas"])}),
-    "witness": lambda data: Witness(**data),
+    "witness": lambda data: Witness(**{name: value for name, value in data.items() if name not in GONE}),
     "epsilon_lower": lambda data: math.inf if data == INFINITE else data,
     **dict.fromkeys(("first", "second", "advantage"), lambda data: Estimate(**data)),
 }

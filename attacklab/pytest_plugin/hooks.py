@@ -294,13 +294,15 @@ def _audited(
     chosen = (Alignment(),) if ideal_noise else chosen
     sampling = tuple(attack for attack in chosen if not isinstance(attack, Alignment))
     seconds = run.seconds if run.trials is None else None
-    line = shlex.join(["pytest", item.nodeid])
+    attack = None if ideal_noise or attacks is not None else Alignment().name
+    settings: dict[str, Any] = {"seed": run.seed, "trials": run.trials, "seconds": seconds}
+    settings |= {"again": lambda trials, alpha: run.replay(item.nodeid, alpha, trials, attack)}
     if not sampling:
-        alone = aligned_finding(claimed, alpha=alpha, seed=run.seed, seconds=seconds, again=line)
+        alone = aligned_finding(claimed, alpha=alpha, **settings)
         return _test_of(item, [alone], alpha=alpha, trials=0, seed=run.seed)
     aligned, left = None, alpha
     if len(sampling) < len(chosen):
-        aligned, left = aligned_beside(claimed, alpha=alpha, seed=run.seed, seconds=seconds, again=line)
+        aligned, left = aligned_beside(claimed, alpha=alpha, **settings)
     audit = Audit(claimed, sampling, trials=run.trials, seconds=seconds, alpha=left, seed=run.seed, until_refuted=True)
     results = audit.results()
     findings: list[Finding] = []

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from attacklab.auditing.statistics.reasons import above_text
-from attacklab.model.findings import Finding, Reach, Severity, Verdict, decisive, lower_text, record, upper_text
+from attacklab.model.findings import Finding, Reach, Verdict, decisive, lower_text, record, upper_text
 from attacklab.model.plain_text import plain
 from attacklab.reporting.sarif import Place, sarif_log
 from attacklab.reporting.wording import (
@@ -74,14 +74,9 @@ class AuditedTest:
         ]
 
     @property
-    def _unaccounted(self) -> Finding | None:
-        """What a replay noted of an accountant, which fails a test by itself."""
-        return next((finding for finding in self.findings if finding.severity is Severity.ACCOUNTING), None)
-
-    @property
     def failed(self) -> bool:
         """Whether the test has to fail."""
-        return self._unaccounted is not None or (self.verdict not in PASSES and not self.skipped)
+        return self.verdict not in PASSES and not self.skipped
 
     @property
     def skipped(self) -> bool:
@@ -95,9 +90,6 @@ class AuditedTest:
 
     def failure(self) -> str:
         """The message that the test fails with."""
-        noted = self._unaccounted
-        if noted is not None:
-            return plain(f"{noted.target}: {noted.flaw}: {noted.reason}")
         worst = self._worst()
         target = self.findings[0].target
         if not worst:

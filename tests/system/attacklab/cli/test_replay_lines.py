@@ -33,8 +33,7 @@ def test_the_replay_line_of_a_finding_gives_the_finding_again(
 
     def run(line: str) -> list[dict[str, Any]]:
         findings = json.loads(attacklab(f"{line} --json -")[1])["findings"]
-        drawn = [finding for finding in findings if finding["attack"] != "alignment"]  # which samples by the clock
-        return [{**finding, "seconds": 0} for finding in drawn if finding["verdict"] != "not applicable"]
+        return [{**finding, "seconds": 0} for finding in findings if finding["verdict"] != "not applicable"]
 
     findings = run(f"audit {target.format(shlex.quote(str(path)))} --trials 3000 --alpha 0.0012345678 --seed 17")
     assert findings

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,14 +22,18 @@ from attacklab import (
     Target,
     ZeroConcentrated,
     audit,
+    one_by_one,
 )
 from attacklab.align.costs import Cost, delta_of, exceeds, gaussian_delta, keeps
 from attacklab.align.examine import Examined, Status, examine
 from attacklab.align.pairs import pairs_of
 from attacklab.align.parts import parts_of, rounded
-from attacklab.attacks import Alignment
+from attacklab.attacks import Alignment, BlackBox
+from attacklab.auditing.alignment import alignment
+from attacklab.auditing.referee import Audit
 from attacklab.draws import run, watching
 from attacklab.model.claims import Claim
+from attacklab.model.domains import Queries
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import Finding, Verdict
 from tests.unit.attacklab.align.pipelines import BY_A_UNIFORM, ROWS, Body, Row
@@ -117,6 +124,19 @@ def test_integer_domains_have_pairs(target: Target, least: int) -> None:
     assert all(target.covers(pair) for pair in pairs)
 
 
+def test_every_change_of_a_vector_is_among_the_first_pairs_of_its_domain() -> None:
+    def release(x: Any, trials: int, rng: np.random.Generator) -> Any:
+        return x + rng.laplace(0, 1.0, (trials, 4))
+
+    domain = Domain(shape=Queries(size=4, sensitivity=1.0))
+    target = Target.dataset(release, epsilon=1.0, domain=domain)
+    by = [tuple(np.sign(pair.second - pair.first)) for pair in itertools.islice(pairs_of(target), 12)]
+    assert {(1, 1, 1, 1), (1, 0, 0, 0), (1, 1, -1, -1)} <= set(by)
+    (finding,) = audit(target, ideal_noise=True, trials=3000)
+    assert finding.refutes
+    assert finding.epsilon_lower == pytest.approx(4.0)
+
+
 def test_parts_of_an_output_are_told_by_their_place() -> None:
     parts = parts_of({"a": (1.5, True), "b": [math.inf, "x 2.5"]})
     assert parts.numbers == {"output['a'][0]": 1.5, "output['b'][1] number 0": 2.5}
@@ -138,7 +158,7 @@ def aligned(body: Body, pairs: Sequence[tuple[Any, Any]] = ((LONG, SHORT),), eps
 
     declared = [NeighbouringPair(first, second, Relation.ADD_REMOVE) for first, second in pairs]
     target = Target.dataset(release, epsilon=epsilon, pairs=declared, name="pipeline")
-    (finding,) = audit(target, ideal_noise=True, seconds=4.0)
+    (finding,) = audit(target, ideal_noise=True, trials=10_000)
     assert finding.attack == "alignment"
     assert Finding.from_json(finding.to_json()) == finding
     return finding
@@ -184,6 +204,70 @@ def test_the_sound_mechanism_that_was_refuted_once_is_not_detected() -> None:
     row = next(row for row in BY_A_UNIFORM if row.name == "floor of rate 2.35 by numpy")
     finding = aligned(row.body, [(0, 1)], row.epsilon)
     assert finding.verdict is Verdict.NOT_DETECTED
+
+
+def test_code_that_draws_from_global_generators_gives_the_same_finding_again() -> None:
+    def release(x: Any, _: np.random.Generator) -> Any:
+        return np.random.laplace(len(x), 2.0) + random.random(), np.random.poisson(1.0)
+
+    first, again = (replace(aligned(release), seconds=0.0) for _ in range(2))
+    assert first == again
+    assert "by samples " in first.reason
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+def alignment_of(body: Body, clock: Clock, pairs: int = 1, *, seconds: float = math.inf) -> Finding:
+    """The alignment of a release on pairs that are alike; the second round of samples takes a minute."""
+    pair = NeighbouringPair(LONG, SHORT, Relation.ADD_REMOVE)
+    target = Target.dataset(one_by_one(body), epsilon=1.0, pairs=[pair] * pairs)
+
+    def sampled(rounded: Target, trials: int, alpha: float) -> Sequence[Finding]:
+        clock.now += 60.0 if trials > 1000 else 2.0
+        return Audit(rounded, [BlackBox()], trials=trials, alpha=alpha).results()[0].findings
+
+    return alignment(target, sampled, again=lambda trials: f"{trials} trials", seconds=seconds)
+
+
+def test_a_pair_that_the_time_or_the_runs_leave_out_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr("attacklab.auditing.alignment.time", clock)
+
+    def release(x: Any, rng: np.random.Generator) -> Any:
+        clock.now += 1.0
+        return len(x) + rng.laplace(0, 2.0)
+
+    late = alignment_of(release, clock, pairs=8, seconds=1.0)
+    assert late.verdict is Verdict.NOT_DETECTED
+    assert late.reason.endswith("a tried shift is no proof for all); 7 pairs were dropped as the time was up")
+    monkeypatch.setattr("attacklab.auditing.alignment.MOST_RUNS", 100)
+    long = alignment_of(release, clock, pairs=2)
+    assert long.verdict is Verdict.NOT_DETECTED
+    assert long.reason.endswith("; 1 pair was dropped after 100 runs")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "verdict", "told"),
+    [
+        (10.0, Verdict.NOT_DETECTED, "; 30,000 trials did not fit the time, so give more seconds"),
+        (0.0, Verdict.INCONCLUSIVE, "; 1,000 trials did not fit the time, so give more seconds"),
+    ],
+)
+def test_samples_that_the_time_leaves_out_are_told(
+    seconds: float, verdict: Verdict, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr("attacklab.auditing.alignment.time", clock)
+    made = alignment_of(lambda x, rng: (len(x) + rng.laplace(0, 2.0), rng.poisson(1.0)), clock, seconds=seconds)
+    assert (made.verdict, made.replay) == (verdict, "1000 trials")
+    assert made.reason.endswith(told)
 
 
 def test_what_cannot_be_aligned_says_why() -> None:
