@@ -8,7 +8,7 @@ constant over all outcomes that were tried, near and far; so are sums of numbers
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,31 +89,45 @@ class Unmoved:
 def exact_excess(question: Question, trials: Sequence[Trial], claim: Claim) -> Excess | None:
     """How the exact loss exceeds the claim, where outputs tell every draw apart; None where they don't, or it keeps."""
     units = question.units(trials[0].run)
-    if not units or any(unit.law not in DENSITIES or unit.scale <= 0 for unit in units) or _has_coins(question, trials):
+    have_densities = all(unit.law in DENSITIES and unit.scale > 0 for unit in units)
+    if not units or not have_densities or _has_coins(question, trials):
         return None
-    first, second = _affine(question, trials, units), None
-    answers = [question.answer(trial, {}) for trial in trials]
-    if first is not None:
-        second = _affine(question.reversed(), answers, units)
-    if first is None or second is None or first.names != second.names:
+    losses, is_common = _losses(question, trials, units)
+    if not losses:
         return None
-    losses = [_loss(units, trial, first, second, answer) for trial, answer in zip(trials, answers, strict=True)]
-    if any(loss is None for loss in losses):
-        return None
-    worst = max((loss for loss in losses if loss is not None), key=lambda loss: loss.total)
+    worst = max(losses, key=lambda loss: loss.total)
     if isinstance(claim, PrivacyClaim) and not claim.delta:
-        if worst.total <= claim.epsilon * (1 + ROUNDING_SLACK):
-            return None
-        is_common = np.allclose(first.slopes, second.slopes, rtol=1e-6, atol=1e-9)
-        return Excess(f"ε = {worst.total:.6g}", worst.total, worst.by_unit if is_common else {})
-    if not np.allclose(first.slopes, second.slopes, rtol=1e-6, atol=1e-9) or worst.scales_differ:
+        is_kept = worst.total <= claim.epsilon * (1 + ROUNDING_SLACK)
+        by_unit = worst.by_unit if is_common else {}
+        return None if is_kept else Excess(f"ε = {worst.total:.6g}", worst.total, by_unit)
+    return _excess_of_shifts(worst.shares, claim) if is_common and not worst.scales_differ else None
+
+
+def _losses(question: Question, trials: Sequence[Trial], units: Sequence[Unit]) -> tuple[list[_Loss], bool]:
+    """The loss at each outcome, none if they are not all known; and whether both inputs follow the draws alike."""
+    answers = [question.answer(trial, {}) for trial in trials]
+    first = _affine(question, trials, units)
+    second = None if first is None else _affine(question.reversed(), answers, units)
+    if first is None or second is None or first.names != second.names:
+        return [], False
+    losses = list[_Loss]()
+    for trial, answer in zip(trials, answers, strict=True):
+        loss = _loss(units, trial, first, second, answer)
+        if loss is None:
+            return [], False
+        losses.append(loss)
+    return losses, bool(np.allclose(first.slopes, second.slopes, rtol=1e-6, atol=1e-9))
+
+
+def _excess_of_shifts(shares: Mapping[Unit, float], claim: Claim) -> Excess | None:
+    """How shifts exceed a claim with a δ, if they are of Laplace, logistic and Gaussian draws alone."""
+    if any(not unit.law.is_symmetric and unit.law is not Law.GAUSSIAN for unit in shares):
         return None
-    shares = worst.shares
-    pure = [abs(by) for unit, by in shares.items() if unit.law in (Law.LAPLACE, Law.LOGISTIC)]
+    pure = [abs(by) for unit, by in shares.items() if unit.law.is_symmetric]
     mu = math.hypot(*(by for unit, by in shares.items() if unit.law is Law.GAUSSIAN))
-    if len(pure) + sum(unit.law is Law.GAUSSIAN for unit in units) < len(units) or not exceeds(claim, pure, mu):
+    if not exceeds(claim, pure, mu):
         return None
-    told = f"μ = {mu:.6g}" if not sum(pure) else f"ε = {sum(pure):.6g}"
+    told = f"ε = {sum(pure):.6g}" if sum(pure) else f"μ = {mu:.6g}"
     return Excess(told, None, {unit: abs(by) for unit, by in shares.items()})
 
 
@@ -234,14 +248,16 @@ def _constant_sum(one: Sequence[Parts], other: Sequence[Parts]) -> Found | None:
     if not names or len(names) > MOST_NUMBERS:
         return None
     mine, theirs = (np.array([[parts.numbers[name] for name in names] for parts in side]) for side in (one, other))
-    sizes = np.abs(np.vstack([mine, theirs])).max(axis=0) + 1.0
     for at, name in enumerate(names):
         if np.ptp(mine[:, at]) <= 1e-9 * np.abs(mine[:, at]).max() and _never(theirs[:, at], mine[0, at], 1.0):
             return ((name, 1.0),), float(mine[0, at])
-    centred = (mine - mine.mean(axis=0)) / sizes
-    if len(mine) <= len(names) + 1:
-        return None
-    _, lengths, directions = np.linalg.svd(centred)
+    return _weighted_sum(names, mine, theirs) if len(mine) > len(names) + 1 else None
+
+
+def _weighted_sum(names: Sequence[str], mine: Doubles, theirs: Doubles) -> Found | None:
+    """A sum of numbers that is the same in all rows of one side, and in none of the other."""
+    sizes = np.abs(np.vstack([mine, theirs])).max(axis=0) + 1.0
+    _, lengths, directions = np.linalg.svd((mine - mine.mean(axis=0)) / sizes)
     lengths = np.pad(lengths, (0, len(names) - len(lengths)))
     for length, direction in zip(lengths, directions, strict=True):
         weights = direction / sizes

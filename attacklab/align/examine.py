@@ -22,13 +22,13 @@ from attacklab.align.outcomes import (
     Unit,
     outcomes,
     question_of,
+    unseen_draws,
     untried,
 )
-from attacklab.align.parts import parts_of, tolerance
+from attacklab.align.parts import Parts, parts_of
 from attacklab.draws import Law, Raised, Run
 from attacklab.draws.places import NOWHERE, Site
 from attacklab.model.claims import Claim
-from attacklab.model.floats import Doubles
 
 MOST_RUNS = 3000
 """So many runs are made for one direction of a pair."""
@@ -61,7 +61,6 @@ class Examined:
         question: the pair in the direction that is worst, with what was learnt of its draws.
         cost: of the shifts; None where there are none for all outcomes.
         trials: how many outcomes were tried.
-        forms: how many forms of the output they had.
         by_unit: what the shift of each draw costs.
         unmoved: the part that no draw moves.
         epsilon: the loss at an outcome, where it is known.
@@ -77,7 +76,6 @@ class Examined:
     run: Run
     cost: Cost | None = None
     trials: int = 0
-    forms: int = 0
     by_unit: dict[Unit, float] | None = None
     unmoved: Unmoved | None = None
     epsilon: float | None = None
@@ -99,15 +97,13 @@ def examine(give: Give, first: Any, second: Any, claim: Claim, seed: int) -> Exa
 
 
 def _one_way(give: Give, first: Any, second: Any, claim: Claim, seeds: Sequence[int]) -> Examined:
-    question, runs, why = question_of(Counted(give, MOST_RUNS), first, second, seeds)
+    question, runs = question_of(Counted(give, MOST_RUNS), first, second, seeds)
     common: dict[str, Any] = {
         "question": question,
         "run": runs[0],
         "seeded": _seeded(question, runs[0]),
         "scale": _least_scale(runs),
     }
-    if why:
-        return Examined(Status.OPEN, why, **common)
     try:
         return _tried(question, runs, claim, seeds[0], common)
     except Exhausted:
@@ -117,6 +113,9 @@ def _one_way(give: Give, first: Any, second: Any, claim: Claim, seeds: Sequence[
 def _tried(question: Question, runs: Sequence[Run], claim: Claim, seed: int, common: dict[str, Any]) -> Examined:
     trials = list(outcomes(question, runs, seed))
     common["trials"] = len(trials)
+    unseen = unseen_draws(runs, trials)
+    if unseen:
+        return Examined(Status.OPEN, unseen, **common)
     excess = exact_excess(question, trials, claim)
     if excess is not None:
         reason = f"the output tells every draw, and loses {excess.loss}; claimed is {claim}"
@@ -138,30 +137,38 @@ def _judged(
     common: dict[str, Any],
 ) -> Examined:
     cost = found.cost()
-    by_unit = max((one.by_unit for one in found.aligned), key=lambda one: sum(one.values()), default={})
-    common |= {"forms": len(found.aligned), "by_unit": by_unit}
-    why = found.open or untried(question, runs[0])
-    unseen = next((trial.parts.unseen for trial in trials if trial.parts.unseen), "")
-    if unseen:
-        why = f"{unseen} can't be looked into"
-    if not why and all(isinstance(trial.run.output, Raised) for trial in trials):
-        why = f"it raises {runs[0].output.kind} on both inputs"
-    if not why and cost is None:
-        why = "outputs of different forms shift the noise differently, so that no δ is known"
-    common["unseen"] = unseen
-    if not why and _is_too_coarse([trials[0].parts.vector(), question.answer(trials[0], {}).parts.vector()], common):
-        why = "its outputs are so large that rounding hides its noise"
-    if why:
+    common["by_unit"] = max((one.by_unit for one in found.aligned), key=lambda one: sum(one.values()), default={})
+    common["unseen"] = next((trial.parts.unseen for trial in trials if trial.parts.unseen), "")
+    why = _not_passed(found, question, trials, runs, common)
+    if why or cost is None:
         return Examined(Status.OPEN, why, **common)
-    if not keeps(claim, cost or Cost()):
+    if not keeps(claim, cost):
         return Examined(Status.OPEN, f"the cheapest shifts that were found cost {cost}", cost=cost, **common)
     return Examined(Status.ALIGNED, f"the shifts cost {cost}", cost=cost, **common)
 
 
-def _is_too_coarse(outputs: Sequence[Doubles], common: dict[str, Any]) -> bool:
+def _not_passed(
+    found: Alignment, question: Question, trials: Sequence[Trial], runs: Sequence[Run], common: dict[str, Any]
+) -> str:
+    """Why shifts say nothing of the claim, whatever they cost; empty if they do."""
+    if common["unseen"]:
+        return f"{common['unseen']} can't be looked into"
+    why = found.open or untried(question, runs[0])
+    if why:
+        return why
+    if all(isinstance(trial.run.output, Raised) for trial in trials):
+        return f"it raises {runs[0].output.kind} on both inputs"
+    if found.cost() is None:
+        return "outputs of different forms shift the noise differently, so that no δ is known"
+    if _is_too_coarse([trials[0].parts, question.answer(trials[0], {}).parts], common):
+        return "its outputs are so large that rounding hides its noise"
+    return ""
+
+
+def _is_too_coarse(outputs: Sequence[Parts], common: dict[str, Any]) -> bool:
     """Whether numbers of this size count as equal that are further apart than a small part of the noise."""
-    differences = max((float(tolerance(numbers, numbers).max()) for numbers in outputs if len(numbers)), default=0.0)
-    return common["scale"] is not None and differences > FINE * common["scale"]
+    difference = max(parts.rounding * (2 * abs(number) + 1) for parts in outputs for number in (0.0, *parts.vector()))
+    return common["scale"] is not None and difference > FINE * common["scale"]
 
 
 def _seeded(question: Question, run: Run) -> tuple[Site, ...]:
@@ -173,14 +180,16 @@ def _seeded(question: Question, run: Run) -> tuple[Site, ...]:
 
 def _least_scale(runs: Sequence[Run]) -> float | None:
     """The least scale of noise; where none has a density, the least by which a number of the output varies."""
-    scales = [
-        float(np.min(draw.scale))
-        for run in runs
-        for draw in run.draws
-        if draw.law.has_shifts and draw.law is not Law.GEOMETRIC and np.size(draw.scale) and np.min(draw.scale) > 0
-    ]
-    if scales or not any(draw.law is Law.UNIFORM for run in runs for draw in run.draws):
-        return min(scales, default=None)
+    draws = [draw for run in runs for draw in run.draws]
+    sizes = [np.ravel(draw.scale) for draw in draws if draw.law.has_shifts and draw.law is not Law.GEOMETRIC]
+    least = _least_above_0([float(size.min()) for size in sizes if size.size])
+    if least is not None or all(draw.law is not Law.UNIFORM for draw in draws):
+        return least
     outputs = [parts_of(run.output).numbers for run in runs]
-    spreads = [float(np.ptp([numbers.get(place, value) for numbers in outputs])) for place, value in outputs[0].items()]
-    return min((spread for spread in spreads if spread > 0), default=None)
+    return _least_above_0(
+        [float(np.ptp([o.get(place, value) for o in outputs])) for place, value in outputs[0].items()]
+    )
+
+
+def _least_above_0(numbers: Sequence[float]) -> float | None:
+    return min((number for number in numbers if number > 0), default=None)

@@ -155,16 +155,21 @@ def shifted(run: Run, shift: Shift) -> dict[int, Any]:
     return changes
 
 
-def question_of(give: Give, first: Any, second: Any, seeds: Sequence[int]) -> tuple[Question, list[Run], str]:
-    """The question that two inputs are, with fresh runs on the first, and why it can't be asked, if it can't."""
+def question_of(give: Give, first: Any, second: Any, seeds: Sequence[int]) -> tuple[Question, list[Run]]:
+    """The question that two inputs are, with fresh runs on the first."""
     runs = [give(first, Draws.fresh(seed)) for seed in seeds]
     others = [give(second, Draws.fresh(seed)) for seed in seeds[:2]]
     known = fixed_among(runs[:2]) | fixed_among(others)
-    question = Question(give, first, second, known, twins_among(runs[0]))
-    again = question.trial(runs[0])
-    if not same(again.parts, parts_of(runs[0].output)) or again.run.unmatched:
-        return question, runs, "it gives something else when its draws are repeated: it draws in a way that is not seen"
-    return question, runs, ""
+    return Question(give, first, second, known, twins_among(runs[0])), runs
+
+
+def unseen_draws(runs: Sequence[Run], trials: Sequence[Trial]) -> str:
+    """Why some draws were not seen, as runs give something else when their draws are repeated; empty if they don't."""
+    repeats = [
+        same(trial.parts, parts_of(run.output)) and not trial.run.unmatched
+        for run, trial in zip(runs, trials, strict=False)
+    ]
+    return "" if all(repeats) else "it gives something else when its draws are repeated: some of them are not seen"
 
 
 def fixed_among(runs: Sequence[Run]) -> frozenset[Key]:
@@ -229,6 +234,8 @@ def _thresholds(question: Question, run: Run, place: int, put: Sequence[Trial]) 
 
 def untried(question: Question, run: Run) -> str:
     """Why the outcomes that are tried are too few to pass anything; empty if they are not."""
+    if not run.draws:
+        return "no draws were recorded"
     others = [draw for _, draw in question.others(run)]
     coins = sum(np.size(draw.value) for draw in others if draw.law in (Law.UNIFORM, Law.CHOICE))
     if coins > MOST_COINS:

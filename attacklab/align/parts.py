@@ -24,6 +24,9 @@ DEEPEST = 8
 LARGEST_ARRAY = 1 << 12
 """A longer array is one part, as its bytes."""
 
+ROUNDING, ROUNDING_OF_FLOAT32 = 1e-9, 1e-6
+"""Numbers are equal that differ by this share of their size plus 1, as sums are rounded on the way to them."""
+
 NUMBER = re.compile(r"-?\d+\.\d+(?:[eE][-+]?\d+)?")
 """A number in a text, with a fraction."""
 
@@ -44,11 +47,13 @@ class Parts:
         numbers: finite floats and integers, by their place.
         rest: all else, and the types of numbers, as something that can be compared.
         unseen: what can't be looked into.
+        rounding: what sums of these numbers may be rounded by, as a share.
     """
 
     numbers: dict[str, float]
     rest: dict[str, Any]
     unseen: str = ""
+    rounding: float = ROUNDING
 
     @property
     def form(self) -> tuple[Any, ...]:
@@ -64,7 +69,7 @@ def parts_of(output: Any) -> Parts:
     """The parts of an output."""
     numbers: dict[str, float] = {}
     rest: dict[str, Any] = {}
-    unseen = ""
+    unseen, rounding = "", ROUNDING
     for place, value in _leaves(output, "output", 0):
         if isinstance(value, _Unseen):
             unseen = unseen or place
@@ -75,29 +80,25 @@ def parts_of(output: Any) -> Parts:
             rest[place] = repr(value)
         else:
             numbers[place] = float(value)
+            rounding = ROUNDING_OF_FLOAT32 if isinstance(value, np.float32 | np.float16) else rounding
             rest[f"{place}'s type"] = type(value).__name__
-    return Parts(numbers, rest, unseen)
+    return Parts(numbers, rest, unseen, rounding)
 
 
-def close(first: Any, second: Any) -> Any:
-    """Whether numbers are equal but for what doubles round of sums on the way to them."""
-    return np.abs(first - second) <= tolerance(first, second)
-
-
-def tolerance(first: Any, second: Any) -> Any:
-    """How far apart numbers of this size may be that count as equal."""
-    return 1e-9 * (np.abs(first) + np.abs(second) + 1.0)
+def close(first: Any, second: Any, rounding: float = ROUNDING) -> Any:
+    """Whether numbers are equal but for rounding."""
+    return np.abs(first - second) <= rounding * (np.abs(first) + np.abs(second) + 1.0)
 
 
 def same(first: Parts, second: Parts) -> bool:
     """Whether two outputs are equal, but for rounding."""
     if first.rest != second.rest or first.numbers.keys() != second.numbers.keys():
         return False
-    return not first.numbers or bool(np.all(close(first.vector(), second.vector())))
+    return not first.numbers or bool(np.all(close(first.vector(), second.vector(), first.rounding)))
 
 
 def rounded(output: Any, grid: float, depth: int = DEEPEST) -> Any:
-    """An output whose floats are rounded to a grid, in the containers that it came in."""
+    """An output whose floats are rounded to a grid, in the containers that it came in; of other objects their parts."""
     if isinstance(output, float | np.floating) and math.isfinite(output):
         return type(output)(round(float(output) / grid) * grid)
     if type(output) is np.ndarray and output.dtype.kind == "f":
@@ -106,7 +107,12 @@ def rounded(output: Any, grid: float, depth: int = DEEPEST) -> Any:
         return type(output)(rounded(value, grid, depth - 1) for value in output)
     if depth and type(output) is dict:
         return {key: rounded(value, grid, depth - 1) for key, value in output.items()}
-    return output
+    if isinstance(output, str) and not NUMBER.search(output):
+        return output
+    if output is None or isinstance(output, bool | int | float | np.generic | np.ndarray | bytes):
+        return output
+    parts = parts_of(output)
+    return {**{place: round(value / grid) * grid for place, value in parts.numbers.items()}, **parts.rest}
 
 
 @dataclass(frozen=True)
@@ -188,8 +194,7 @@ def _in_array(value: Any, place: str, depth: int) -> Leaves:
 def _in_object(value: Any, place: str, depth: int) -> Leaves:
     """What an object shows: as an array, as a buffer, by its attributes, or by its text."""
     if hasattr(value, "detach") and hasattr(value, "numpy"):
-        value = value.detach().cpu()
-        yield from _leaves((value.double() if value.is_floating_point() else value).numpy(), place, depth + 1)
+        yield from _leaves(value.detach().cpu().numpy(), place, depth + 1)
     elif hasattr(value, "to_numpy") and hasattr(value, "index"):
         yield from _leaves((list(value.index), list(getattr(value, "columns", ()))), f"{place}'s labels", depth + 1)
         yield from _leaves(value.to_numpy(), place, depth + 1)

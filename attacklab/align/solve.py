@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from attacklab.align.edges import added, between_edges, by_decision
 from attacklab.align.outcomes import MOST_ALONE, Question, Shift, Trial, Unit
-from attacklab.align.parts import same
+from attacklab.align.parts import Parts, same
 from attacklab.draws import Law
 
 STEPS, FAR_STEP = (1e-3, 1.0), 64.0
@@ -55,22 +55,31 @@ def common(question: Question, group: Sequence[Trial]) -> Iterator[Shift]:
     asked, units = group[:TOGETHER], question.units(group[0].run)[:MOST_ALONE]
     shift: Shift = {}
     for _ in range(ROUNDS if units else 0):
-        answers = [question.answer(trial, shift) for trial in asked]
-        if any(
-            one.parts.numbers.keys() != trial.parts.numbers.keys() for one, trial in zip(answers, asked, strict=True)
-        ):
+        pairs = [(trial.parts, question.answer(trial, shift)) for trial in asked]
+        if any(parts.numbers.keys() != answer.parts.numbers.keys() for parts, answer in pairs):
             return
-        if all(same(one.parts, trial.parts) for one, trial in zip(answers, asked, strict=True)):
+        if all(same(answer.parts, parts) for parts, answer in pairs):
             sizes = {unit.key: unit.scale for unit in units}
             yield {key: round(by / sizes[key], DIGITS) * sizes[key] for key, by in shift.items()}
             yield shift
             return
-        rates = [slopes(question.reversed(), one, units, STEPS[0]) for one in answers]
-        if any(rate is None for rate in rates):
+        step = _newton_step(question, pairs, units)
+        if step is None:
             return
-        wanted = np.concatenate([t.parts.vector() - a.parts.vector() for t, a in zip(asked, answers, strict=True)])
-        by, *_ = np.linalg.lstsq(np.vstack([rate for rate in rates if rate is not None]), wanted, rcond=1e-9)
-        shift = added(shift, {unit.key: float(step) * unit.scale for unit, step in zip(units, by, strict=True)})
+        shift = added(shift, step)
+
+
+def _newton_step(question: Question, pairs: Sequence[tuple[Parts, Trial]], units: Sequence[Unit]) -> Shift | None:
+    """The shift that makes up for the differences of outcomes, by their slopes; None if some outcome has none."""
+    rates = list[Doubles]()
+    for _, answer in pairs:
+        rate = slopes(question.reversed(), answer, units, STEPS[0])
+        if rate is None:
+            return None
+        rates.append(rate)
+    wanted = np.concatenate([parts.vector() - answer.parts.vector() for parts, answer in pairs])
+    by, *_ = np.linalg.lstsq(np.vstack(rates), wanted, rcond=1e-9)
+    return {unit.key: float(step) * unit.scale for unit, step in zip(units, by, strict=True)}
 
 
 def slopes(question: Question, trial: Trial, units: Sequence[Unit], step: float) -> Doubles | None:

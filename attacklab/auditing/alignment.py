@@ -16,6 +16,7 @@ import contextlib
 import itertools
 import math
 import random
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -264,8 +265,8 @@ def _told_of_samples(study: _Study, site: Site, findings: Sequence[Finding], bes
 def _rounded(study: _Study, pairs: Sequence[NeighbouringPair], scale: float | None) -> Target:
     """A target that releases outputs whose floats are rounded; as they are where no noise has a density.
 
-    It draws one output, then as many as before again, and looks at the clock each time. Python's and numpy's global
-    generators are seeded, for code that draws from them.
+    It draws one output, then as many as before again, and looks at the clock each time. Python's, numpy's and torch's
+    global generators are seeded, for code that draws from them.
     """
     target = study.target
 
@@ -286,6 +287,9 @@ def _global_generators_seeded(rng: np.random.Generator) -> Iterator[None]:
     states = random.getstate(), np.random.get_state()
     random.seed(int(rng.integers(1 << 62)))
     np.random.seed(rng.integers(1 << 32, size=4))
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.manual_seed(int(rng.integers(1 << 62)))
     try:
         yield
     finally:

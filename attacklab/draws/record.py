@@ -211,7 +211,7 @@ class Recorder:
 
 _current: list[Recorder] = []
 
-at_start: list[Callable[[], object]] = []
+at_start: list[Callable[[Recorder], object]] = []
 """What is called before each run while draws are watched."""
 
 
@@ -232,9 +232,9 @@ def run(release: Callable[[Any, np.random.Generator], Any], input_: Any, draws: 
         Exception: the input can't be copied.
     """
     taken = copy.deepcopy(input_)
-    for begin in at_start:
-        begin()
     recorder = Recorder(draws)
+    for begin in at_start:
+        begin(recorder)
     generator = np.random.Generator(np.random.PCG64(int(recorder.fresh.integers(1 << 62))))
     recorder.begun.add(id(generator.bit_generator))
     _current.append(recorder)

@@ -1,6 +1,7 @@
 """torch's samplers, watched, where torch is loaded: normal, uniform, exponential, coins, integers and orders.
 
-A draw is kept as an array of numpy's; what the sampler returns is a tensor, as it is without watching.
+A draw is kept as an array of numpy's; what the sampler returns is a tensor, as it is without watching. The default
+generator begins each run at a fresh state, so that a state which comes again in another run was set by the code.
 """
 
 from __future__ import annotations
@@ -13,9 +14,19 @@ from typing import Any
 import numpy as np
 
 from attacklab.draws.laws import Law
-from attacklab.draws.record import Asked, current
+from attacklab.draws.record import Asked, Recorder, current
 
 Call = Callable[..., Any]
+
+
+FILLED_OTHERWISE = ("bernoulli_", "cauchy_", "geometric_", "log_normal_", "random_")
+DRAWN_OTHERWISE = ("_standard_gamma", "binomial", "poisson", "randint_like")
+"""Draws whose shifts have no cost here."""
+
+
+def torch_begins(recorder: Recorder) -> None:
+    """Let torch's default generator begin a run at a fresh state."""
+    sys.modules["torch"].manual_seed(int(recorder.fresh.integers(1 << 62)))
 
 
 def torch_functions() -> Iterator[tuple[Any, str, Call]]:
@@ -25,8 +36,11 @@ def torch_functions() -> Iterator[tuple[Any, str, Call]]:
         return
     made = {"randn": Law.GAUSSIAN, "randn_like": Law.GAUSSIAN, "rand": Law.UNIFORM, "rand_like": Law.UNIFORM}
     made |= {"randint": Law.CHOICE, "randperm": Law.ORDER, "bernoulli": Law.CHOICE, "multinomial": Law.CHOICE}
+    made |= dict.fromkeys(DRAWN_OTHERWISE, Law.OTHER)
     for name, law in made.items():
         yield torch, name, _watched(torch, law, getattr(torch, name), _as_it_is)
+    for name in FILLED_OTHERWISE:
+        yield torch.Tensor, name, _watched(torch, Law.OTHER, getattr(torch.Tensor, name), _fill)
     yield torch, "normal", _watched(torch, Law.GAUSSIAN, torch.normal, _normal)
     for name, law in (("normal_", Law.GAUSSIAN), ("uniform_", Law.UNIFORM), ("exponential_", Law.EXPONENTIAL)):
         yield torch.Tensor, name, _watched(torch, law, getattr(torch.Tensor, name), _FILLS[name])
@@ -62,6 +76,11 @@ def _fill_uniform(torch: Any, call: Call, into: Any, low: float = 0.0, high: flo
     return sample, 1.0, lambda share: into.copy_(low + (high - low) * share), ()
 
 
+def _fill(torch: Any, call: Call, into: Any, *args: Any, **kwargs: Any) -> Filled:
+    del torch
+    return functools.partial(call, into, *args, **kwargs), 1.0, into.copy_, ()
+
+
 def _fill_exponential(torch: Any, call: Call, into: Any, lambd: float = 1.0, **rest: Any) -> Filled:
     del torch
     return functools.partial(call, into, lambd, **rest), 1 / lambd, into.copy_, ()
@@ -82,6 +101,9 @@ def _watched(torch: Any, law: Law, original: Call, reader: Callable[..., Filled]
         recorder = current()
         if recorder is None:
             return original(*args, **kwargs)
+        given = kwargs.get("generator")
+        generator = torch.default_generator if given is None else given
+        state = hash(generator.get_state().numpy().tobytes()) if recorder.tells_states else None
         with recorder.inside():
             sample, scale, then, parameters = reader(torch, functools.partial(original), *args, **kwargs)
         kinds: list[Any] = []
@@ -94,7 +116,9 @@ def _watched(torch: Any, law: Law, original: Call, reader: Callable[..., Filled]
         def back(value: Any) -> Any:
             return then(torch.as_tensor(np.asarray(value)).to(kinds[-1].dtype).reshape(kinds[-1].shape))
 
-        return recorder.draw(original.__name__, Asked(law, drawn, scale, parameters, back))
+        asked = Asked(law, drawn, scale, parameters, back)
+        is_known = given is not None
+        return recorder.draw(original.__name__, asked, state=state, may_be_fixed=True, is_known=is_known)
 
     return function
 

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import gc
 import random
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -24,7 +25,7 @@ from attacklab.draws.numpys import (
 )
 from attacklab.draws.places import is_users
 from attacklab.draws.record import at_start
-from attacklab.draws.torchs import torch_functions
+from attacklab.draws.torchs import torch_begins, torch_functions
 
 _CACHE = functools._lru_cache_wrapper
 
@@ -37,7 +38,7 @@ def watching() -> Iterator[None]:
     """
     undo: Undo = []
     caches = [one for one in gc.get_objects() if type(one) is _CACHE and is_users(one.__wrapped__)]
-    at_start.extend(cache.cache_clear for cache in caches)
+    at_start.append(lambda _: [cache.cache_clear() for cache in caches])
     try:
         _install(undo)
         yield
@@ -70,6 +71,10 @@ def _install(undo: Undo) -> None:
         samplers += [] if isinstance(owner, type) else [(getattr(owner, name), function)]
         _set(owner, name, function, undo)
     exchange(samplers, undo, in_modules_only=True)
+    if "torch" in sys.modules:
+        torch = sys.modules["torch"]
+        undo.append(functools.partial(torch.set_rng_state, torch.get_rng_state()))
+        at_start.append(torch_begins)
 
 
 def _set(owner: Any, name: str, value: Callable[..., Any], undo: Undo) -> None:

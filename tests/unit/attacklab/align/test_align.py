@@ -6,7 +6,7 @@ import itertools
 import math
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,13 @@ from attacklab.model.errors import UsageError
 from attacklab.model.findings import Finding, Verdict
 from tests.unit.attacklab.align.pipelines import BY_A_UNIFORM, ROWS, Body, Row
 
+
+@dataclass
+class Released:
+    number: float
+    word: str
+
+
 SHORT, LONG = np.array([0.2, 0.9, 0.4]), np.array([0.2, 0.9, 0.4, 1.0])
 
 
@@ -57,6 +64,19 @@ def examined(body: Body, first: Any, second: Any, claim: Claim) -> Examined:
 def test_what_the_alignment_of_a_pair_says(row: Row) -> None:
     made = examined(row.body, row.first, row.second, PrivacyClaim(row.epsilon))
     assert made.status in row.allowed, made.reason
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (lambda *_: np.random.SFC64().random_raw() > 0, "no draws were recorded"),
+        (lambda *_: np.random.SFC64().random_raw() % 4 > 0, "it gives something else when its draws are repeated: "),
+    ],
+)
+def test_draws_that_are_not_seen_give_no_witness(body: Body, reason: str) -> None:
+    made = examined(body, LONG, SHORT, PrivacyClaim(1.0))
+    assert made.status is Status.OPEN
+    assert made.reason.startswith(reason)
 
 
 @pytest.mark.parametrize(("size", "cost"), [(1.0, Cost(1.0)), (2.0, Cost(0.5)), (4.0, Cost(0.25))])
@@ -150,6 +170,22 @@ def test_rounding_keeps_containers_and_types() -> None:
     made = rounded(np.array([0.3, math.nan], dtype=np.float32), 0.25)
     assert made.dtype == np.float32
     assert made[0] == 0.25
+
+
+def test_numbers_in_other_objects_are_rounded_too() -> None:
+    assert rounded("about 2.3401", 0.25) == rounded("about 2.2503", 0.25)
+    assert rounded("yes", 0.25) == "yes"
+    assert (
+        rounded(Released(0.12, "x"), 0.25) == rounded(Released(0.11, "x"), 0.25) != rounded(Released(0.12, "y"), 0.25)
+    )
+
+
+def test_what_is_computed_in_float32_is_equal_but_for_its_rounding() -> None:
+    def release(x: Any, rng: np.random.Generator) -> Any:
+        return np.float32(x.sum()) + np.float32(rng.laplace(0, 1.0))
+
+    assert examined(release, LONG, SHORT, PrivacyClaim(1.0)).status is Status.ALIGNED
+    assert examined(release, 1e4 * LONG, SHORT, PrivacyClaim(1e4)).reason.endswith("rounding hides its noise")
 
 
 def aligned(body: Body, pairs: Sequence[tuple[Any, Any]] = ((LONG, SHORT),), epsilon: float = 1.0) -> Finding:
