@@ -67,6 +67,7 @@ class Examined:
         seeded: the lines that seed the generators of draws that are always the same, or those draws.
         scale: the least scale of noise that has a density; if none has, how much a number of the output varies.
         unseen: what of the output can't be looked into.
+        coarse: whether outputs are so large that rounding hides the noise.
         run: a run on the first input.
     """
 
@@ -82,6 +83,7 @@ class Examined:
     seeded: tuple[Site, ...] = ()
     scale: float | None = None
     unseen: str = ""
+    coarse: bool = False
 
 
 def examine(give: Give, first: Any, second: Any, claim: Claim, seed: int) -> Examined:
@@ -116,11 +118,12 @@ def _tried(question: Question, runs: Sequence[Run], claim: Claim, seed: int, com
     unseen = unseen_draws(runs, trials)
     if unseen:
         return Examined(Status.OPEN, unseen, **common)
-    excess = exact_excess(question, trials, claim)
+    answers = [question.answer(trial, {}) for trial in trials]
+    common["coarse"] = _is_too_coarse([trials[0].parts, answers[0].parts], common)
+    excess = None if common["coarse"] else exact_excess(question, trials, claim)
     if excess is not None:
         reason = f"the output tells every draw, and loses {excess.loss}; claimed is {claim}"
         return Examined(Status.VIOLATED, reason, by_unit=excess.by_unit, epsilon=excess.epsilon, **common)
-    answers = [question.answer(trial, {}) for trial in trials]
     part = unmoved([trial.parts for trial in trials], [answer.parts for answer in answers])
     if part is not None:
         where = "first" if part.on_first else "second"
@@ -160,7 +163,7 @@ def _not_passed(
         return f"it raises {runs[0].output.kind} on both inputs"
     if found.cost() is None:
         return "outputs of different forms shift the noise differently, so that no δ is known"
-    if _is_too_coarse([trials[0].parts, question.answer(trials[0], {}).parts], common):
+    if common["coarse"]:
         return "its outputs are so large that rounding hides its noise"
     return ""
 
