@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import math
 import sys
+import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from attacklab.calibration import QUANTITIES, calibrate
@@ -29,22 +31,7 @@ COSTLY = (
 )
 """Quantities whose bounds take long."""
 
-FLAWS: Mapping[str, str] = {
-    "gaussian_sigma": "[classical σ](https://proceedings.mlr.press/v80/balle18a.html), valid below ε = 1 only",
-    "zcdp_delta": "[δ falls short by rounding](https://github.com/opendp/opendp/pull/2820)",
-    **dict.fromkeys(
-        ("laplace_tail", "gaussian_tail", "discrete_laplace_tail"),
-        "[exponent rounded the wrong way](https://github.com/opendp/opendp/pull/2802)",
-    ),
-    **dict.fromkeys(
-        ("laplace_threshold_delta", "gaussian_threshold_delta", "laplace_threshold", "gaussian_threshold"),
-        "[mass at the threshold missing](https://github.com/opendp/opendp/issues/2922)",
-    ),
-    **dict.fromkeys(
-        ("budget_total", "budget_share", "budget_remaining"),
-        "[budgets in floats](https://github.com/w3c/attribution/issues/77)",
-    ),
-}
+FLAWS: Mapping[str, str] = tomllib.loads((Path(__file__).parent / "data" / "calibration_flaws.toml").read_text("utf-8"))
 """Where the flaw of a naive formula is told of; the others round to nearest, or cancel, in plain doubles."""
 
 
@@ -72,23 +59,17 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     """How far the naive formulas are on the unsafe side."""
     rows = [row for row in data["measured"]["own"] if row["kind"] == Role.NAIVE and row["worst"]][::-1]
     shown = [min(max(row["worst"]["deviation"], sys.float_info.epsilon**2), 1e3) for row in rows]
-    deviations = panel(
-        "largest proved deviation to the unsafe side",
-        "part of the certified bound",
-        "",
-        [marks("naive formula", Role.NAIVE, shown, list(map(float, range(len(rows)))))],
-        x_scale="log",
-        y_names=[row["quantity"] for row in rows],
-    )
+    series, names = [marks("naive formula", Role.NAIVE, shown, range(len(rows)))], [row["quantity"] for row in rows]
+    title, unit = "largest proved deviation to the unsafe side", "part of the certified bound"
+    deviations = panel(title, unit, "", series, x_scale="log", y_names=names)
     caption = "By how much formulas are proved to fall to the unsafe side, as a part of the certified bound."
     return [figure("calibration", caption, [deviations])] if rows else []
 
 
 def explain(data: dict[str, Any]) -> str:
     """The verdicts in words and as a table."""
-    naive, sound = (
-        [row for row in data["measured"]["own"] if row["kind"] == kind] for kind in (Role.NAIVE, Role.EXACT)
-    )
+    own = data["measured"]["own"]
+    naive, sound = ([row for row in own if row["kind"] == kind] for kind in (Role.NAIVE, Role.EXACT))
     deviations = [row["worst"]["deviation"] for row in naive if row["worst"]]
     if not deviations:
         raise UsageError("no naive formula was refuted, so there is nothing to explain; look at the findings")
