@@ -102,23 +102,24 @@ def explain(data: dict[str, Any]) -> str:
     """Count where our bounds are ahead of each method's, name where they are behind, and give all in a table."""
     rows, measured = _rows(data), data["measured"]
     broken = [row for row in rows if row["true"] is None or row["true"] > CLAIM * (1 + 1e-9)]
-    sound = [row for row in rows if row not in broken]
-    finite = [row for row in rows if row["true"] is not None]
-    over = {name: sum(row["bounds"][name] > row["true"] for row in finite) for name in (OURS, *METHODS)}
+    finite, learning = [row for row in rows if row["true"] is not None], [row["learning"] for row in rows]
+    refuted = sum(row["refuted"] for row in broken)
     paragraph = PARAGRAPHS["peers"].format(
         claim=CLAIM,
         confidence=1 - ALPHA,
         trials=measured["trials"],
-        least=min(row["learning"] for row in rows),
-        most=max(row["learning"] for row in rows),
+        least=min(learning),
+        most=max(learning),
         published=PUBLISHED_TRIALS,
         ahead="; ".join(_ahead(rows, name) for name in METHODS),
         broken=len(broken),
-        refuted=sum(row["refuted"] for row in broken),
-        sound=len(sound),
-        accused=sum(row["refuted"] for row in sound) or "none",
+        refuted=refuted,
+        sound=len(rows) - len(broken),
+        accused=sum(row["refuted"] for row in rows) - refuted or "none",
         finite=len(finite),
-        over=", ".join(f"{count} of {name}" for name, count in over.items()),
+        over=", ".join(
+            f"{sum(row['bounds'][name] > row['true'] for row in finite)} of {name}" for name in (OURS, *METHODS)
+        ),
         largest=math.log(measured["trials"] / math.log(1 / ALPHA)),
     )
     return f"{paragraph}\n\n{_table(measured['rows'])}"

@@ -188,16 +188,8 @@ PEERS = (
     Peer("RAPPOR", partial(rappor, flipped=0.75, rates=(0.45, 0.55)), VALUES, 6 * PER_BIT[0], 0.2930),
     Peer("OneTimeRAPPOR", partial(rappor, flipped=0.95, rates=None), VALUES, 6 * PER_BIT[1], 0.5978),
     # One answer twenty times, each with its share of the budget.
-    Peer(
-        "LaplaceParallel", lambda it, trials, rng: _noisy(np.repeat(it, 20), trials, rng, 20 / CLAIM), ONE, 0.1, 0.0350
-    ),
+    Peer("LaplaceParallel", lambda it, n, rng: _noisy(np.repeat(it, 20), n, rng, 20 / CLAIM), ONE, 0.1, 0.0350),
     Peer("SVT34Parallel", sparse_vectors_in_parallel, LONG, math.inf, 0.2610),
-    Peer(
-        "PrefixSum",
-        lambda it, trials, rng: _noisy(it, trials, rng, 1 / CLAIM).cumsum(axis=1),
-        LONG,
-        QUERIES * CLAIM,
-        0.5040,
-    ),
+    Peer("PrefixSum", lambda it, n, rng: _noisy(it, n, rng, 1 / CLAIM).cumsum(axis=1), LONG, QUERIES * CLAIM, 0.5040),
     Peer("NumericalSVT", numerical_sparse_vector, LONG, 0.1, 0.0343),
 )
