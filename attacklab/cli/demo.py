@@ -6,6 +6,7 @@ import importlib
 import sys
 from pathlib import Path
 
+import click
 import typer
 
 from attacklab.cli import options
@@ -20,5 +21,5 @@ def command(flaws: options.DemoFlaws = None, language: options.Language = "en", 
     shows = {name: name for name in demo.SHOWS}
     chosen = [by_name(name, shows, "demonstration") for name in flaws or shows]
     spoken = by_name(language, {name: name for name in demo.LANGUAGES}, "language")
-    paced = sys.stdin.isatty() and sys.stdout.isatty()
-    demo.play(chosen, language=spoken, seed=seed, say=typer.echo, wait=demo.wait_for_key if paced else None)
+    wait = (lambda: click.getchar() not in ("q", "Q")) if sys.stdin.isatty() and sys.stdout.isatty() else None
+    demo.play(chosen, language=spoken, seed=seed, say=typer.echo, wait=wait)

@@ -10,7 +10,6 @@ from functools import partial
 from importlib import resources
 from typing import Any, NamedTuple
 
-import click
 import numpy as np
 from numpy.typing import NDArray
 
@@ -76,11 +75,6 @@ def play(names: Sequence[str], *, language: str = "en", seed: int = 0, say: Any 
         say(texts["read"].format(attack=show.attack.name) + "\n")
         if not is_heard:
             return
-
-
-def wait_for_key() -> bool:
-    """Wait for a key; q ends."""
-    return click.getchar() not in ("q", "Q")
 
 
 def _half(show: Show, target: Target, language: str, rng: np.random.Generator) -> Iterator[str]:
