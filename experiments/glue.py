@@ -6,12 +6,11 @@ Libraries'. Alignments: Zhang and Kifer 2017, 'LightDP: Towards Automating Diffe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attacklab.attacks import SUM_SENSITIVITY, BlackBox
 from attacklab.attacks.base import Attack
@@ -32,8 +31,7 @@ from experiments.targets.sums import LOWER, UPPER
 
 QUESTION = "How many outputs show a flaw between the mechanisms, and how many runs does an alignment take?"
 
-EPSILON = 1.0
-TRIALS = (2_000, 20_000, 200_000)
+EPSILON, TRIALS = 1.0, (2_000, 20_000, 200_000)
 ATTACKS: tuple[Attack, ...] = (SUM_SENSITIVITY, BlackBox())  # the bet on sums, and the search for anything
 
 
@@ -89,10 +87,9 @@ class _Counted:
     release: Release
     outputs: int = 0
 
-    def __call__(self, input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any] | list[Any]:
+    def __call__(self, input_: Any, trials: int, rng: np.random.Generator) -> Any:
         self.outputs += trials
-        drawn: NDArray[Any] | list[Any] = self.release(input_, trials, rng)
-        return drawn
+        return self.release(input_, trials, rng)
 
 
 def collect(settings: Settings) -> Collected:
@@ -143,9 +140,7 @@ def _sampled(pipeline: Pipeline, budgets: Sequence[int], seed: int) -> tuple[Fin
             if drawn[-1][0].refutes:
                 break
     refuting = [entry for entry in drawn if entry[0].refutes]
-    if refuting:
-        return min(refuting, key=lambda entry: entry[1])
-    return drawn[-1][0], sum(outputs for _, outputs in drawn)
+    return min(refuting, key=lambda entry: entry[1]) if refuting else (drawn[-1][0], sum(count for _, count in drawn))
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
@@ -174,9 +169,14 @@ def _marks(rows: Sequence[Any], label: str, role: Role, value: Callable[[Any], f
     return marks(label, role, [x for x, _ in shown], [height for _, height in shown])
 
 
+def _listed(labels: Iterable[str]) -> str:
+    return ", ".join(labels) or "none"
+
+
 def explain(data: dict[str, Any]) -> str:
     """Set runs beside outputs, and what the shifts of both kinds cost."""
     rows = data["measured"]["rows"]
+    twins = [row["twin_cost"] for row in rows]
     drawn = sorted(row["outputs"] for row in rows if row["attack"])
     runs = sorted(row["runs"] for row in rows if row["named"])
     return PARAGRAPHS["glue"].format(
@@ -192,9 +192,9 @@ def explain(data: dict[str, Any]) -> str:
         costs=(costs := sorted(row["cost"] for row in rows if row["cost"])),
         certain=len(costs),
         most_cost=max(costs),
-        missed=", ".join(row["label"] for row in rows if not row["named"]) or "none",
+        missed=_listed(row["label"] for row in rows if not row["named"]),
         accused=sum(row["twin"] == Verdict.VIOLATED for row in rows),
-        aligned=sum(row["twin_cost"] is not None for row in rows),
-        twins_most=max(row["twin_cost"] or 0.0 for row in rows),
-        open=", ".join(row["label"] for row in rows if row["twin_cost"] is None) or "none",
+        aligned=len(twins) - twins.count(None),
+        twins_most=max(filter(None, twins), default=0.0),
+        open=_listed(row["label"] for row in rows if row["twin_cost"] is None),
     )
