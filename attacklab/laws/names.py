@@ -35,6 +35,7 @@ CLOCKS_AND_GENERATORS = {
     **dict.fromkeys(("random", "secrets", "uuid", "numpy.random", "_ssl", "ssl"), "draws from elsewhere"),
     **dict.fromkeys(("os", "posix", "nt", "sys", "gc", "threading", "pathlib", "socket"), "asks the system"),
     **dict.fromkeys(("subprocess", "platform", "resource", "ctypes", "tempfile"), "asks the system"),
+    **dict.fromkeys(("sqlite3", "dbm", "shelve", "multiprocessing", "logging"), "asks the system"),
 }
 """Modules whose functions and classes give what no law covers."""
 

@@ -18,6 +18,7 @@ import types
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -175,9 +176,7 @@ def _attributes(value: Any) -> dict[str, Any]:
     for name, member in ((name, member) for base in kind.__mro__ for name, member in vars(base).items()):
         if isinstance(member, functools.cached_property):
             if name in held:
-                _require_as_computed(
-                    f"`{name}` of {kind.__qualname__}", held.pop(name), lambda made=member: made.func(value)
-                )
+                _require_as_computed(f"`{name}` of {kind.__qualname__}", held.pop(name), partial(member.func, value))
         elif isinstance(member, types.MemberDescriptorType) and hasattr(value, name):
             held[name] = member.__get__(value)
     return held

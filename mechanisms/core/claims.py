@@ -198,7 +198,7 @@ Claim = ApproximateDP | ZeroConcentratedDP | RenyiDP | GaussianDP | ProfileDP
 
 def together(*claims: Claim) -> Claim:
     """Return what several releases promise together, each of which may depend on those before it."""
-    return sum(claims, NOTHING)  # type: ignore[return-value]
+    return sum(claims, NOTHING)
 
 
 def _rho(claim: _Promise) -> Fraction | None:

@@ -85,5 +85,5 @@ class RankScores(Scores):
             places = [(number - self.first) / self.grid.step for number in kept]
             return np.array([*map(math.ceil, places)], np.int64), np.array([*map(math.floor, places)], np.int64) + 1
         points = self.grid.values(np.arange(self.origin, self.origin + self.entries))
-        kept = within(numbers, points[0], points[-1])
-        return np.searchsorted(points, kept, side="left"), np.searchsorted(points, kept, side="right")
+        inside = within(numbers, points[0], points[-1])
+        return np.searchsorted(points, inside, side="left"), np.searchsorted(points, inside, side="right")

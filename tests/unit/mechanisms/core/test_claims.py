@@ -147,6 +147,6 @@ def test_what_a_claim_says_nothing_about_is_refused(claim: Any, delta: float) ->
 def test_claims_add_up_by_plus() -> None:
     assert ApproximateDP(Fraction(5, 6), Fraction(1, 100)) == PURE + LOOSE
     with pytest.raises(TypeError):
-        PURE + 1  # type: ignore[operator]
+        PURE + 1
     with pytest.raises(ValueError, match=r"to_approximate"):
         LOOSE + RHO
