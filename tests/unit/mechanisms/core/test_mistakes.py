@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import pytest
+from gmpy2 import mpq
 
 from attacklab.model.random_bits import SeededBits
 from checker.check import check
@@ -21,10 +23,11 @@ from mechanisms.core.chunks import ChunkTotal
 from mechanisms.core.column import Column
 from mechanisms.core.compose import Both, Mapped
 from mechanisms.core.grid import Grid
+from mechanisms.core.kernel import Kernel
 from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.local import Mean
 from mechanisms.core.noisy import Noisy, noisy
-from mechanisms.core.noisy_max import PermuteAndFlip
+from mechanisms.core.noisy_max import PermuteAndFlip, one_of_those_up
 from mechanisms.core.ranks import RankScores
 from mechanisms.core.records import Answer, CountFrom, Histogram, Total
 from mechanisms.core.remainder import Remainder
@@ -206,3 +209,53 @@ def test_a_release_does_not_remember() -> None:
     assert abs(made.each([1e6])[0] - 1e6) < 1000
     wide = library.laplace(epsilon=Fraction(1, 1000), step=1).seeded_for_tests(1).each([100.0] * 4000)
     assert wide.min() < -900 < 1100 < wide.max()
+
+
+@pytest.mark.parametrize("smoothing", [2, 3, 4, 9])
+def test_the_smooth_bound_of_neighbours_differs_by_what_the_proof_allows(smoothing: int) -> None:
+    term = Smooth(Mean(Fraction(0), Fraction(1), Grid(-6)), Fraction(2), smoothing)
+    bounds = [term.bound([0.0] * records) for records in range(40)]
+    for fewer, more in pairwise(bounds):
+        assert max(fewer / more, more / fewer) <= 1 + Fraction(1, smoothing)
+
+
+def test_a_number_of_a_column_that_no_double_holds_is_clamped() -> None:
+    query = Column(Total(Fraction(0), Fraction(1), Grid(0)), lambda record: Fraction(10) ** record)
+    assert [query.of([1]), query.of([1, 400]), query.of([1, 400, -400])] == [1, 2, 2]
+
+
+def test_integers_that_no_double_holds_are_rounded_one_by_one() -> None:
+    """2^53 + 1 and 2^53 + 3 are 2 apart, a step of 2 and no more, though the doubles next to them are 4 apart."""
+    answers = np.array([2**53 + 1, 2**53 + 3], dtype=np.int64)
+    assert np.diff(Answer(Fraction(2), Grid(1)).of_each(answers)).tolist() == [1]
+    assert Answer(Fraction(2), Grid(1)).of_each(answers).tolist() == [2**52 + 1, 2**52 + 2]
+
+
+class Told(SeededBits):
+    """Words and bits that a test names."""
+
+    def __init__(self, words: list[int], taken: int = 1) -> None:
+        super().__init__(0)
+        self._words, self._taken = words, taken
+
+    def words(self, count: int) -> Any:
+        assert count == len(self._words)
+        return np.array(self._words, dtype=np.uint64)
+
+    def take(self, count: int) -> int:
+        return self._taken & (1 << count) - 1
+
+
+def test_each_word_of_a_kernel_draws_the_same_for_one_and_for_many() -> None:
+    kernel = Kernel(Answer(Fraction(1), Grid(0)), -1, ((5, 2, 1), (2, 4, 2), (1, 2, 5)), Fraction(3))
+    for answer in (-1, 0, 1):
+        row = kernel.prepared(answer)
+        one = [row.one(Told([], word)) for word in range(8)]
+        assert one == row.many(8, Told([word << 61 for word in range(8)])).tolist()
+        assert [one.count(output) for output in (-1.0, 0.0, 1.0)] == list(kernel.rows[answer + 1])
+
+
+def test_a_coin_of_the_least_weight_comes_up_as_often_as_its_weight_says() -> None:
+    """e^−γ = 2.5/2^31 or so: of the points below 2^31 the first two lie below it, and the fourth does not."""
+    gap = mpq(Fraction(math.log(2**31 / 2.5)))
+    assert [one_of_those_up((mpq(0), gap), Told([0, point << 33])) for point in (0, 1, 3)] == [1, 1, 0]
