@@ -408,7 +408,7 @@ class _Turn:
     def described(self, trials: int) -> str:
         """How fast its trials are drawn, and so how many of them judge at the most."""
         assert self.clock is not None  # noqa: S101 - as above
-        rate = 1 / self.clock.cost(2 * sum(planned.answers for planned in self.testable))
+        rate = 1 / max(1e-9, self.clock.cost(2 * sum(planned.answers for planned in self.testable)))
         return f"{self.judge.target.name}, {self.attack.name}: {rate:.2g} trials a second, so up to {trials}"
 
     def judge_all(self, trials: int, rounds: int, *, until_refuted: bool) -> None:

@@ -112,7 +112,12 @@ class ChildProcess:
         Raises:
             ChildError: the process did not answer with one line; the message says how.
         """
-        line = self._answered(request, self._seconds, time.monotonic() + self._seconds)
+        deadline = time.monotonic() + self._seconds
+        self._require_nothing_left("before the request")
+        self._tell(request)
+        line = self._line(self._seconds, deadline)
+        if self._request:
+            raise ChildError(ChildFailure.GARBAGE, "it answered before it had read the request")
         self._require_nothing_left("after the answer")
         return line
 
@@ -136,14 +141,6 @@ class ChildProcess:
         if self._answer:
             shown = bytes(self._answer[:40])
             raise ChildError(ChildFailure.GARBAGE, f"{len(self._answer)} bytes too many {when}, beginning {shown!r}")
-
-    def _answered(self, request: bytes, seconds: float, deadline: float) -> bytes:
-        self._require_nothing_left("before the request")
-        self._tell(request)
-        line = self._line(seconds, deadline)
-        if self._request:
-            raise ChildError(ChildFailure.GARBAGE, "it answered before it had read the request")
-        return line
 
     def _line(self, seconds: float, deadline: float) -> bytes:
         searched = 0

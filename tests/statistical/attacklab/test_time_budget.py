@@ -169,6 +169,27 @@ def test_first_outputs_that_are_held_up_do_not_end_an_audit(monkeypatch: pytest.
     assert slow.seconds < 1.3 * 5.0
 
 
+def test_an_audit_ends_in_time_though_its_outputs_take_longer_than_the_first_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first outputs take a microsecond each, all others a hundred; what was drawn by then is judged."""
+    slow = Slow(1e6, sound=True)
+
+    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.generic]:
+        slow.rate = 1e6 if slow.seconds < 1e-4 else 1e4
+        return slow(answer, trials, rng)
+
+    monkeypatch.setattr("attacklab.auditing.clock.time.perf_counter", lambda: slow.seconds)
+    target = Target.noise(release, epsilon=1.0, domain=Domain(integers=True))
+    (audited,) = Audit(target, [Above()], seconds=10.0).results()
+    (finding,) = audited.findings
+    assert finding.verdict is Verdict.NOT_DETECTED
+    assert finding.counts is not None
+    assert 1_000 < finding.counts.trials < audited.trials
+    assert f"trials={finding.counts.trials}," in finding.replay
+    assert 9.0 < slow.seconds < 14.0
+
+
 def test_a_faster_target_gets_more_trials_up_to_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
     trials = [Slow(rate, sound=True).audited(monkeypatch, attacks=[ANSWERS]) for rate in (3_000, 30_000, 1e12)]
     slow, faster, fastest = (max(one.trials for one in audited) for audited in trials)
