@@ -10,7 +10,7 @@ import selectors
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,21 @@ class ChildProcess:
         Raises:
             ChildError: no whole line came within `seconds`.
         """
-        return self._line(seconds, time.monotonic() + seconds)
+        deadline, searched = time.monotonic() + seconds, 0
+        while (end := self._answer.find(b"\n", searched)) < 0:
+            searched = len(self._answer)
+            if searched > LONGEST_LINE:
+                message = f"it wrote a line of more than {LONGEST_LINE} bytes; write one answer a line"
+                raise ChildError(ChildFailure.GARBAGE, message)
+            if self._ended:
+                raise self._end_without_answer()
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise self._late(seconds)
+            for key, _ in self._selector.select(left):
+                key.data(self)  # a bound method would make a cycle, which only the garbage collector could free
+        line, self._answer = bytes(self._answer[:end]), self._answer[end + 1 :]
+        return line
 
     def ask(self, request: bytes, trials: int) -> NDArray[Any] | list[Any]:
         """Send one request and read the whole of its answer.
@@ -112,10 +126,9 @@ class ChildProcess:
         Raises:
             ChildError: the process did not answer with one line; the message says how.
         """
-        deadline = time.monotonic() + self._seconds
         self._require_nothing_left("before the request")
         self._tell(request)
-        line = self._line(self._seconds, deadline)
+        line = self.line(self._seconds)
         if self._request:
             raise ChildError(ChildFailure.GARBAGE, "it answered before it had read the request")
         self._require_nothing_left("after the answer")
@@ -123,13 +136,10 @@ class ChildProcess:
 
     def _tell(self, text: bytes) -> None:
         """Send text, and wait for nothing: what the pipe does not take now is sent while a line is waited for."""
-        waiting = bool(self._request)
-        self._request = memoryview(bytes(self._request) + text)
+        self._request = memoryview(text)
         self._write()
-        if self._request and not waiting:
+        if self._request:
             self._selector.register(self._stdin, selectors.EVENT_WRITE, ChildProcess._write_request)
-        elif waiting and not self._request:
-            self._selector.unregister(self._stdin)
 
     def _require_nothing_left(self, when: str) -> None:
         """Refuse a process that has written more than it was asked for.
@@ -141,35 +151,6 @@ class ChildProcess:
         if self._answer:
             shown = bytes(self._answer[:40])
             raise ChildError(ChildFailure.GARBAGE, f"{len(self._answer)} bytes too many {when}, beginning {shown!r}")
-
-    def _line(self, seconds: float, deadline: float) -> bytes:
-        searched = 0
-
-        def complete() -> bool:
-            nonlocal searched
-            start, searched = searched, len(self._answer)
-            if self._answer.find(b"\n", start) >= 0:
-                return True
-            if searched > LONGEST_LINE:
-                raise ChildError(
-                    ChildFailure.GARBAGE, f"it wrote a line of more than {LONGEST_LINE} bytes; write one answer a line"
-                )
-            return False
-
-        self._wait(complete, seconds, deadline)
-        line, _, rest = self._answer.partition(b"\n")
-        self._answer = rest
-        return bytes(line)
-
-    def _wait(self, enough: Callable[[], bool], seconds: float, deadline: float) -> None:
-        while not enough():
-            if self._ended:
-                raise self._end_without_answer()
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise self._late(seconds)
-            for key, _ in self._selector.select(left):
-                key.data(self)  # a bound method would make a cycle, which only the garbage collector could free
 
     def _write_request(self) -> None:
         self._write()
