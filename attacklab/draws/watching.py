@@ -7,7 +7,7 @@ import functools
 import gc
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ def watching() -> Iterator[None]:
     """
     undo: Undo = []
     caches = [one for one in gc.get_objects() if type(one) is _CACHE and is_users(one.__wrapped__)]
-    at_start.append(lambda _: [cache.cache_clear() for cache in caches])
+    at_start.append(lambda _: _clear(caches))
     try:
         _install(undo)
         yield
@@ -46,8 +46,12 @@ def watching() -> Iterator[None]:
         while undo:
             undo.pop()()
         at_start.clear()
-        for cache in caches:
-            cache.cache_clear()
+        _clear(caches)
+
+
+def _clear(caches: Iterable[Any]) -> None:
+    for cache in caches:
+        cache.cache_clear()
 
 
 def _install(undo: Undo) -> None:
