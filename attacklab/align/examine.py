@@ -25,8 +25,8 @@ from attacklab.align.outcomes import (
     unseen_draws,
     untried,
 )
-from attacklab.align.parts import Parts, parts_of
-from attacklab.draws import Law, Raised, Run
+from attacklab.align.parts import Parts, close, parts_of
+from attacklab.draws import Raised, Run
 from attacklab.draws.places import NOWHERE, Site
 from attacklab.model.claims import Claim
 
@@ -65,7 +65,7 @@ class Examined:
         unmoved: the part that no draw moves.
         epsilon: the loss at an outcome, where it is known.
         seeded: the lines that seed the generators of draws that are always the same, or those draws.
-        scale: the least scale of noise that has a density; if none has, how much a number of the output varies.
+        scale: the least scale of noise, or how much a number of the output varies if that is less.
         unseen: what of the output can't be looked into.
         coarse: whether outputs are so large that rounding hides the noise.
         run: a run on the first input.
@@ -182,17 +182,12 @@ def _seeded(question: Question, run: Run) -> tuple[Site, ...]:
 
 
 def _least_scale(runs: Sequence[Run]) -> float | None:
-    """The least scale of noise; where none has a density, the least by which a number of the output varies."""
-    draws = [draw for run in runs for draw in run.draws]
-    sizes = [np.ravel(draw.scale) for draw in draws if draw.law.has_shifts and draw.law is not Law.GEOMETRIC]
-    least = _least_above_0([float(size.min()) for size in sizes if size.size])
-    if least is not None or all(draw.law is not Law.UNIFORM for draw in draws):
-        return least
+    """The least scale of noise, or the least by which a number of the output varies if that is less."""
+    sizes = [np.ravel(draw.scale) for run in runs for draw in run.draws if draw.law.has_shifts]
+    scales = [float(size.min()) for size in sizes if size.size]
     outputs = [parts_of(run.output).numbers for run in runs]
-    return _least_above_0(
-        [float(np.ptp([o.get(place, value) for o in outputs])) for place, value in outputs[0].items()]
-    )
-
-
-def _least_above_0(numbers: Sequence[float]) -> float | None:
-    return min((number for number in numbers if number > 0), default=None)
+    for place, value in outputs[0].items():
+        numbers = [output.get(place, value) for output in outputs]
+        if not close(max(numbers), min(numbers)):
+            scales.append(max(numbers) - min(numbers))
+    return min((scale for scale in scales if scale > 0), default=None)

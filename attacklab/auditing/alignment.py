@@ -48,7 +48,7 @@ CONFIRMING = 400
 """So many fresh outputs of either input decide what a part without noise was taken to show."""
 
 GRAIN = 1e-3
-"""Floats are rounded to this part of the least scale that noise was recorded with: far above their own low bits."""
+"""Floats are rounded to this part of the least scale of noise or of the output: far above their own low bits."""
 
 MOST_PAIRS, MOST_RUNS = 50, 20_000
 """So many pairs are aligned, and none is begun after so many runs."""
@@ -174,6 +174,8 @@ def _certain(study: _Study, alpha: float) -> Finding | None:
             confirmed = _confirmed(study, pair, made, alpha)
             if confirmed is not None:
                 return confirmed
+            varies = replace(made, status=Status.OPEN, reason="a part that no draw seemed to move varies afresh")
+            study.examined = [(each, varies if one is made else one) for each, one in study.examined]
     return None
 
 

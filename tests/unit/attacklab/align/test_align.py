@@ -211,6 +211,14 @@ def line_of(finding: Finding) -> str:
     return finding.witness.source
 
 
+def test_low_bits_of_noise_that_is_made_of_raw_bits_are_not_the_code() -> None:
+    def release(x: Any, _: np.random.Generator) -> Any:
+        share = (random.getrandbits(52) + 0.5) / 2**52
+        return len(x) + (math.log(2 * share) if share < 0.5 else -math.log(2 - 2 * share))
+
+    assert aligned(release).verdict is Verdict.NOT_DETECTED
+
+
 def test_a_pass_says_its_cost_and_what_was_tried() -> None:
     finding = aligned(lambda x, rng: len(x) + rng.laplace(0, 2.0))
     assert finding.verdict is Verdict.NOT_DETECTED
