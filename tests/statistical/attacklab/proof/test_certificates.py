@@ -194,7 +194,7 @@ def of(term: str, relation: str = "answers", **claim: Any) -> Callable[[], dict[
         (noisy(of("discrete_laplace", "utilities")), "is about utilities, and the neighbours of the target are an"),
         (noisy(of("discrete_laplace"), sensitivity=1.5), "move less than the target's, whose sensitivity is 1.5"),
         (noisy(of("values"), sensitivity=1.5), "move less than the target's, whose sensitivity is 1.5"),
-        (noisy(of("geometric"), sensitivity=1.5), "move less than the target's, whose sensitivity is 1.5"),
+        (noisy(of("counts"), sensitivity=1.5), "move less than the target's, whose sensitivity is 1.5"),
         (noisy(lambda: {"claim": 1}), "is a dict without a claim and a relation; return what mechanisms.core"),
         (noisy(lambda: None), "is None without a claim and a relation"),
     ],
