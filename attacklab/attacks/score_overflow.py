@@ -1,6 +1,7 @@
 """Score overflow: utilities at the end of a number format, where their differences, weights or doubles go wrong.
 
 There are five forms. In each, the two neighbours lie on either side of the point where the target's arithmetic breaks.
+Two of them, doubles and exponents, are rounding and no overflow, and are named so.
 
 - **Weights.** exp(ε·u/(2Δu)) of a large utility overflows to infinity, and the target fails on one neighbour only.
 - **Differences.** In a machine integer u − max u wraps around: in eight bits −65 − 65 is +126, so the worst outcome
@@ -33,7 +34,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,7 @@ from attacklab.attacks.base import OfKinds, Probe, Scenario, adapted_pairs, whol
 from attacklab.attacks.bets import DEEPEST_NATS, OUTCOME_0, both_drawn
 from attacklab.attacks.failures import failed, probed, scenario_on
 from attacklab.model.bisection import first
+from attacklab.model.findings import ROUNDED
 from attacklab.model.floats import BINARY64, power_of_two_within, tie_between_floats
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Kind, Outputs, Target
@@ -66,12 +68,15 @@ class ScoreOverflow(OfKinds, kinds={Kind.SELECTION}):
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """One scenario for each form that applies; the two on integers need a sensitivity of at least 1."""
-        pairs = [_smallest_step(target), _overflowing_weights(target, probe), *_rounded_exponents(target, probe)]
+        rounded = replace(OUTCOME_0, flaw=ROUNDED)
+        pairs = [(_smallest_step(target), OUTCOME_0), (_overflowing_weights(target, probe), OUTCOME_0)]
+        pairs += [(pair, rounded) for pair in _rounded_exponents(target, probe)]
         if target.sensitivity >= 1:
-            pairs += [_wrapping_difference(target, probe), _rounded_integers(target)]
-        for pair in adapted_pairs(target, pairs):
-            sides = [probed(probe, side) for side in (pair.first, pair.second)]
-            yield scenario_on(pair, sides, (OUTCOME_0,))
+            pairs += [(_wrapping_difference(target, probe), OUTCOME_0), (_rounded_integers(target), rounded)]
+        for pair, bet in pairs:
+            for near in adapted_pairs(target, [pair]):
+                sides = [probed(probe, side) for side in (near.first, near.second)]
+                yield scenario_on(near, sides, (bet,))
 
 
 def _smallest_step(target: Target) -> NeighbouringPair:

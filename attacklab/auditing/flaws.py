@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from importlib import resources
 
 from attacklab.model.claims import PrivacyClaim
-from attacklab.model.findings import FAILURE, ON_LATTICE, TOO_LITTLE, Finding, Verdict
+from attacklab.model.findings import FAILURE, ON_LATTICE, ROUNDED, TOO_LITTLE, Finding, Verdict
 from attacklab.model.targets import Kind, Target
 
-FAILS, LITTLE_NOISE, LATTICE = "fails", "little_noise", "lattice"
+FAILS, LITTLE_NOISE, LATTICE, ROUNDING = "fails", "little_noise", "lattice", "rounded_utilities"
 """The names of the flaws that an attack may come across whatever it looks for."""
 
-NAMES: Mapping[str, str] = {FAILURE: FAILS, TOO_LITTLE: LITTLE_NOISE, ON_LATTICE: LATTICE}
+NAMES: Mapping[str, str] = {FAILURE: FAILS, TOO_LITTLE: LITTLE_NOISE, ON_LATTICE: LATTICE, ROUNDED: ROUNDING}
 """Those flaws as findings have them, in one line, and their names."""
 
 EXPONENTS = range(-1021, 971)

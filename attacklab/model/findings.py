@@ -112,6 +112,9 @@ TOO_LITTLE = "the noise is too small for how far apart the answers of ordinary n
 ON_LATTICE = "noise on a lattice is added to an answer that does not lie on it"
 """The flaw that is shown by an attack on low bits, where the lattice alone tells the answers apart as well."""
 
+ROUNDED = "utilities are rounded to a number format before they are compared"
+"""The flaw that is shown where large utilities lie between two numbers of a format, not beyond its end."""
+
 SO_DID_EVERY_CALL = "; so did every call on either input, so nothing was tested"
 """How the reason of an error ends where a target failed throughout."""
 

@@ -12,9 +12,9 @@ import pytest
 from attacklab import attacks
 from attacklab.attacks import ALL_ATTACKS
 from attacklab.attacks.base import FunctionAttack
-from attacklab.auditing.flaws import LATTICE, NAMES, Flaw, catalogue, exact_call
+from attacklab.auditing.flaws import LATTICE, NAMES, ROUNDING, Flaw, catalogue, exact_call
 from attacklab.auditing.referee import audit
-from attacklab.model.findings import FAILURE, ON_LATTICE, TOO_LITTLE, Verdict
+from attacklab.model.findings import FAILURE, ON_LATTICE, ROUNDED, TOO_LITTLE, Verdict
 from attacklab.model.targets import Target
 
 WEAKNESSES = (20, 190, 203, 335, 338, 339, 369, 681, 682, 703, 1339)
@@ -67,13 +67,14 @@ def made(flaw: Flaw) -> Target:
 def test_the_attack_refutes_the_example(flaw: Flaw) -> None:
     by_name = {attack.name: attack for attack in ALL_ATTACKS}
     shown = {name: line for line, name in NAMES.items()}.get(flaw.name)
-    attack = by_name[{LATTICE: "low_bit_laplace"}.get(flaw.name, "special_values") if shown else flaw.name]
+    comes_across = {LATTICE: "low_bit_laplace", ROUNDING: "score_overflow"}.get(flaw.name, "special_values")
+    attack = by_name[comes_across if shown else flaw.name]
     target = made(flaw)
     findings = audit(target, [attack], trials=TRIALS.get(flaw.name, 5_000), alpha=1e-9)
     refuting = [finding for finding in findings if finding.refutes]
     assert refuting, [str(finding) for finding in findings]
     assert all(finding.verdict is Verdict.VIOLATED for finding in refuting)
-    of_any_attack = {FAILURE: 703, TOO_LITTLE: 682, ON_LATTICE: 1339}
+    of_any_attack = {FAILURE: 703, TOO_LITTLE: 682, ON_LATTICE: 1339, ROUNDED: 681}
     assert all(finding.cwe == of_any_attack.get(finding.flaw, flaw.weakness.number) for finding in refuting)
     assert {finding.repair_code for finding in refuting} == {exact_call(target)}
     if shown:
