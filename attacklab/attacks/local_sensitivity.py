@@ -118,6 +118,15 @@ class LocalSensitivity(OfKinds, kinds={Kind.SUM, Kind.MEAN, Kind.DATASET}):
 
 def jumps(target: Target, probe: Probe) -> Iterator[Scenario]:
     """The pair whose outputs differ most in spread, if any does, with a bet on the exact answer or the wider noise."""
+    for pair in _most_apart(target, probe):
+        outputs = [_numbers(probe, side, LOOKED_AT) for side in (pair.first, pair.second)]
+        if _ratio([_spread(numbers) for numbers in outputs]) >= LEAST_RATIO:
+            yield _at_jump(pair, [numbers for numbers in outputs if numbers is not None])
+            return
+
+
+def _most_apart(target: Target, probe: Probe) -> list[NeighbouringPair]:
+    """The pairs whose outputs differ most in spread at a glance."""
     seen: dict[tuple[Any, ...], float | None] = {}
     ranked: list[tuple[float, float, NeighbouringPair]] = []
     for pair in itertools.islice(adapted_pairs(target, _pairs(target)), MOST_PAIRS):
@@ -128,11 +137,7 @@ def jumps(target: Target, probe: Probe) -> Iterator[Scenario]:
         spreads = [seen[key] for key, _ in sides]
         ranked.append((_ratio(spreads), max(spread or 0.0 for spread in spreads), pair))
     ranked.sort(key=lambda entry: entry[:2], reverse=True)
-    for _, _, pair in ranked[:CLOSER_LOOKS]:
-        outputs = [_numbers(probe, side, LOOKED_AT) for side in (pair.first, pair.second)]
-        if _ratio([_spread(numbers) for numbers in outputs]) >= LEAST_RATIO:
-            yield _at_jump(pair, [numbers for numbers in outputs if numbers is not None])
-            return
+    return [pair for _, _, pair in ranked[:CLOSER_LOOKS]]
 
 
 def _pairs(target: Target) -> Iterator[NeighbouringPair]:

@@ -102,14 +102,7 @@ def scenarios(
         numbers: with noise in the outputs of pairs.
         models_of: the models for outputs seen in that way.
     """
-    ranked: list[Ranked] = []
-    looked_at: list[NoisyNumber] = []
-    for number in itertools.islice(numbers, MOST_NUMBERS):
-        if ranked and max(map(_worth, ranked)) > (0.0 if number.view.slope != 1 else ENOUGH):
-            break
-        looked_at.append(number)
-        ranked += _bets_on(claim, number, models_of(number.view))
-    ranked.sort(key=_worth, reverse=True)
+    looked_at, ranked = _looked_at(claim, numbers, models_of)
     promising = [entry for entry in ranked if entry[0] > 0]
     if promising:
         return _grouped(_on_lattices(claim.nominal, looked_at, promising[0][0]) or promising)
@@ -117,6 +110,20 @@ def scenarios(
     if with_answers is None:
         return []
     return _grouped([entry for entry in ranked if entry[1].answers_known][:1]) or [_blind(with_answers, models_of)]
+
+
+def _looked_at(
+    claim: Claim, numbers: Iterable[NoisyNumber], models_of: Callable[[View], Sequence[Model]]
+) -> tuple[list[NoisyNumber], list[Ranked]]:
+    """The numbers up to one whose bets promise enough, and the bets on all of them, the best first."""
+    looked_at: list[NoisyNumber] = []
+    ranked: list[Ranked] = []
+    for number in itertools.islice(numbers, MOST_NUMBERS):
+        if ranked and max(map(_worth, ranked)) > (0.0 if number.view.slope != 1 else ENOUGH):
+            break
+        looked_at.append(number)
+        ranked += _bets_on(claim, number, models_of(number.view))
+    return looked_at, sorted(ranked, key=_worth, reverse=True)
 
 
 def _bets_on(claim: Claim, number: NoisyNumber, models: Sequence[Model]) -> Iterator[Ranked]:

@@ -215,7 +215,12 @@ def _of_neighbouring_sums(target: Target, probe: Probe) -> Iterator[Known]:
     if not 0 < median < math.inf or released.form is not BINARY64:
         return
     total = 2.0 ** round(math.log2(median))
-    whole = 0 if target.kind is Kind.MEAN else min(MOST_RECORDS, max(0, math.ceil(total / upper) - 1))
+    yield from _adding_up_to(total, 0 if target.kind is Kind.MEAN else MOST_RECORDS, lower, upper)
+
+
+def _adding_up_to(total: float, most: int, lower: float, upper: float) -> Iterator[Known]:
+    """Two datasets whose sums are a number and the double below it, of so many records at the upper bound and one."""
+    whole = min(most, max(0, math.ceil(total / upper) - 1))
     last = Fraction(total) - whole * Fraction(upper)
     moved = last - (Fraction(total) - Fraction(math.nextafter(total, 0)))
     if not (lower <= moved and last <= upper and float(last) == last and float(moved) == moved):

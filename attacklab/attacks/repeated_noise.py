@@ -103,16 +103,21 @@ class RepeatedNoise:
                     yield scenario
                     continue
                 agree = _calls_agree(target, pair, probe, seen[0]) if agree is None else agree
-                flipped = _flipped(target, probe) if agree and target.kind is Kind.SELECTION else pair
-                if agree and flipped is not None:
-                    seen, again = (_drawn(flipped, partial(_in_calls, probe, calls=COLLECTED)) for _ in range(2))
-                    scenario = _repeated(flipped, seen, again, target, "calls of one trial")
-                    if scenario is not None:
-                        yield replace(scenario, sees_failures=True)  # so that every trial is a call of its own
+                if agree:
+                    yield from _in_single_calls(target, pair, probe)
             except NotUnderstood:
                 raise
             except TargetError:  # failing is for other attacks to look at
                 continue
+
+
+def _in_single_calls(target: Target, pair: NeighbouringPair, probe: Probe) -> Iterator[Scenario]:
+    flipped = _flipped(target, probe) if target.kind is Kind.SELECTION else pair
+    if flipped is not None:
+        seen, again = (_drawn(flipped, partial(_in_calls, probe, calls=COLLECTED)) for _ in range(2))
+        scenario = _repeated(flipped, seen, again, target, "calls of one trial")
+        if scenario is not None:
+            yield replace(scenario, sees_failures=True)  # so that every trial is a call of its own
 
 
 def _pairs(target: Target) -> Iterator[NeighbouringPair]:

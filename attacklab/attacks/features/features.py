@@ -178,31 +178,40 @@ class _Walk:
 
     def _of_kinds(self, known: list[Any], steps: tuple[Step, ...], words: str, depth: int) -> Found:
         held = set(map(type, known))
+        readers: tuple[tuple[tuple[type, ...], Callable[..., Found]], ...] = (
+            ((int, float, np.floating, *EXACT), self._in_numbers),
+            ((complex, np.complexfloating), self._in_complex),
+            ((str,), self._in_texts),
+            ((bytes,), self._in_bytes),
+            ((list, tuple, np.ndarray), self._in_sequences),
+            ((dict, Parts), self._in_named),
+            ((frozenset,), self._in_sets),
+        )
+        for types, found in readers:
+            if any(issubclass(kind, types) for kind in held):
+                yield from found(known, steps, words, depth)
 
-        def has(*types: type) -> bool:
-            return any(issubclass(kind, types) for kind in held)
+    def _in_numbers(self, known: list[Any], steps: tuple[Step, ...], words: str, _depth: int) -> Found:
+        yield from self._number(steps, words)
+        for name, read in remainders(known):
+            yield self._feature(f"{name} of {words}", steps, read), False
 
-        if has(int, float, np.floating, *EXACT):
-            yield from self._number(steps, words)
-            for name, read in remainders(known):
-                yield self._feature(f"{name} of {words}", steps, read), False
-        if has(complex, np.complexfloating):
-            for part in (Computed("the real part", _real), Computed("the imaginary part", _imaginary)):
-                yield from self._deeper(part, steps, words, depth)
-        if has(str):
-            for name, read in in_text(known):
-                yield self._feature(f"{name} {words}", steps, read), name.startswith("number")
-        if has(bytes):
-            for name, read in in_bytes(known):
-                yield self._feature(f"{name} of {words}", steps, read), name.startswith("number")
-        if has(list, tuple, np.ndarray):
-            yield from self._in_sequences(known, steps, words, depth)
-        if has(dict, Parts):
-            yield from self._in_named(known, steps, words, depth)
-        if has(frozenset):
-            yield self._feature(f"the size of {words}", steps, lengths), False
-            for name, read in in_sets(known, self.of_first):
-                yield self._feature(f"{name} in {words}", steps, read), False
+    def _in_complex(self, _known: list[Any], steps: tuple[Step, ...], words: str, depth: int) -> Found:
+        for part in (Computed("the real part", _real), Computed("the imaginary part", _imaginary)):
+            yield from self._deeper(part, steps, words, depth)
+
+    def _in_texts(self, known: list[Any], steps: tuple[Step, ...], words: str, _depth: int) -> Found:
+        for name, read in in_text(known):
+            yield self._feature(f"{name} {words}", steps, read), name.startswith("number")
+
+    def _in_bytes(self, known: list[Any], steps: tuple[Step, ...], words: str, _depth: int) -> Found:
+        for name, read in in_bytes(known):
+            yield self._feature(f"{name} of {words}", steps, read), name.startswith("number")
+
+    def _in_sets(self, known: list[Any], steps: tuple[Step, ...], words: str, _depth: int) -> Found:
+        yield self._feature(f"the size of {words}", steps, lengths), False
+        for name, read in in_sets(known, self.of_first):
+            yield self._feature(f"{name} in {words}", steps, read), False
 
     def _deeper(self, step: Step, steps: tuple[Step, ...], words: str, depth: int) -> Found:
         return self.at((*steps, step), step.words(words), depth + 1)

@@ -144,14 +144,15 @@ def as_numbers(values: Values) -> NDArray[Any]:
         if values.ndim > 1:
             return np.full(len(values), math.nan)
         return values.astype(np.float32) if is_foreign(values.dtype) else values
-    known = [opened(value) for value in values]
+    return _opened_as_numbers([opened(value) for value in values])
+
+
+def _opened_as_numbers(known: list[Any]) -> NDArray[Any]:
     types = {type(value) for value in known}
-    if len(types) == 1:
-        (kind,) = types
-        if kind is bool:
-            return np.array(known, dtype=bool)
-        if kind is int and all(-(1 << 63) <= value < 1 << 63 for value in known):
-            return np.array(known, dtype=np.int64)
+    if types == {bool}:
+        return np.array(known, dtype=bool)
+    if types == {int} and all(-(1 << 63) <= value < 1 << 63 for value in known):
+        return np.array(known, dtype=np.int64)
     formats = {kind for kind in types if issubclass(kind, np.floating | float)}
     if len(formats) == 1 and not types & {int, bool, *EXACT}:
         (form,) = formats
