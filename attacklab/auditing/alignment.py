@@ -255,7 +255,7 @@ def _told_of_samples(study: _Study, site: Site, findings: Sequence[Finding], bes
     """The most decisive finding of the black box, as one of the alignment's."""
     made = study.worst()[0][1]
     decisive = next((one for one in findings if one.refutes), None)
-    named = {"attack": NAME, "target": study.target.name, "spec": ""}
+    named: dict[str, Any] = {"attack": NAME, "target": study.target.name, "spec": ""}
     if decisive is None:
         decisive = next((one for one in findings if one.verdict is Verdict.NOT_DETECTED), findings[0])
         reason = f"no witness: {made.reason}; by samples {decisive.reason}{besides}"
