@@ -278,7 +278,7 @@ def _rounded(study: _Study, pairs: Sequence[NeighbouringPair], scale: float | No
             while len(outputs) < trials:
                 if time.monotonic() > study.until:
                     raise _TooSlow
-                outputs += target.release(input_, min(trials - len(outputs), max(1, len(outputs))), rng)
+                outputs.extend(target.release(input_, min(trials - len(outputs), max(1, len(outputs))), rng))
         return [output if scale is None else rounded(output, GRAIN * scale) for output in outputs]
 
     return Target.dataset(release, claim=target.claim, relation=target.relation, name=target.name, pairs=pairs)

@@ -219,6 +219,16 @@ def test_low_bits_of_noise_that_is_made_of_raw_bits_are_not_the_code() -> None:
     assert aligned(release).verdict is Verdict.NOT_DETECTED
 
 
+def test_a_release_that_gives_an_array_of_outputs_is_sampled() -> None:
+    def release(x: Any, trials: int, rng: np.random.Generator) -> Any:
+        return len(x) + rng.laplace(0, 0.25, trials) + rng.poisson(1.0, trials)
+
+    pair = NeighbouringPair(LONG, SHORT, Relation.ADD_REMOVE)
+    (finding,) = audit(Target.dataset(release, epsilon=1.0, pairs=[pair]), ideal_noise=True, trials=3000)
+    assert finding.refutes
+    assert finding.counts is not None
+
+
 def test_a_pass_says_its_cost_and_what_was_tried() -> None:
     finding = aligned(lambda x, rng: len(x) + rng.laplace(0, 2.0))
     assert finding.verdict is Verdict.NOT_DETECTED
