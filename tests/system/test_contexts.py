@@ -103,7 +103,9 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "the logarithm's bounds": lambda: log_bounds(Bounds(mpq(1, 3), mpq(10, 3))),
     "an ideal law": lambda: dict(normalised({i: exp_bounds(mpq(i, 3)) for i in range(3)}).masses),
     "rational bounds": lambda: (log_above(THIRD * 10), exp_above(-THIRD), exp_above(THIRD * 100)),
-    "the deltas of Gaussian noise": lambda: [law.delta(2, THIRD) for law in (LAWS[2], LAWS[4])],
+    "the deltas of Gaussian noise": lambda: [
+        law.delta(2, THIRD) for law in (DiscreteGaussian(THIRD * 20), RoundedGaussian(THIRD))
+    ],
     "the least sigma": lambda: least_sigma(THIRD, Fraction(1, 10**6)),
     "Gaussian noise of fixed work": lambda: exact_fixed_work_gaussian(THIRD, sigma=THIRD * 9, lower=0, upper=9).rows,
     "the least threshold": lambda: least_threshold(DiscreteLaplace(1 / THIRD), Fraction(1, 10**60)),

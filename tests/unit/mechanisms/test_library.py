@@ -562,7 +562,7 @@ def test_a_seeded_copy_looks_like_one_and_two_seeds_are_two() -> None:
     "make",
     [
         lambda: bounded_sum(epsilon=1, lower=0, upper=Fraction(10**400), step=1),
-        lambda: gaussian(epsilon=Decimal("1e9999"), delta=1e-9, step=1),
+        lambda: gaussian(epsilon=Decimal("1e9999"), delta=1e-9, step=1),  # type: ignore[call-overload]
         lambda: gaussian(epsilon=5e-324, delta=1e-300, step=2**-10),
         lambda: gaussian(epsilon=1, delta=1e-290, step=2**-10),
     ],

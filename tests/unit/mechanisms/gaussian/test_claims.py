@@ -119,4 +119,4 @@ def test_arguments_out_of_range_are_named(call: Callable[[], float], named: str)
 
 def test_a_sensitivity_in_steps_is_a_whole_number() -> None:
     with pytest.raises(TypeError, match=r"sensitivity must be an integer, not 1\.5"):
-        discrete_gaussian_delta(1, sigma=1, sensitivity=1.5)  # type: ignore[arg-type]
+        discrete_gaussian_delta(1, sigma=1, sensitivity=1.5)
