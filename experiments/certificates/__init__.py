@@ -131,5 +131,5 @@ def main(reports: Path) -> int:
         shown = [result.finding for result in written if result.finding.target in matrix.NAMES]
         replace_findings(load_experiments(ROOT)["matrix"], reports, CERTIFICATE, shown)
     size = sum(path.stat().st_size for path in (reports / PROOFS).rglob("*.json"))
-    print(f"written: {write_index(reports)}; the certificates, tables and records have {size / 1e6:.1f} MB")
+    print(f"written: {write_index(reports, ROOT)}; the certificates, tables and records have {size / 1e6:.1f} MB")
     return int(any(result.finding.verdict is not Verdict.PROVED for result in written))

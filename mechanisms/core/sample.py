@@ -82,7 +82,7 @@ class FixedSample(Mechanism):
         records = list(data)
         if len(records) != self.records:
             raise ValueError(f"there must be {self.records} records, their public number, not {len(records)}")
-        for end in {*range(self.size, self.records, self.size), self.records}:
+        for end in sorted({*range(self.size, self.records, self.size), self.records}):
             self.mechanism.prepared(records[end - self.size : end])  # see `PoissonSample.prepared`
         return OneByOne(lambda bits: self._sampled(records, bits))
 
