@@ -107,11 +107,17 @@ def rounded(output: Any, grid: float, depth: int = DEEPEST) -> Any:
         return type(output)(rounded(value, grid, depth - 1) for value in output)
     if depth and type(output) is dict:
         return {key: rounded(value, grid, depth - 1) for key, value in output.items()}
-    if isinstance(output, str) and not NUMBER.search(output):
-        return output
-    if output is None or isinstance(output, bool | int | float | np.generic | np.ndarray | bytes):
-        return output
-    parts = parts_of(output)
+    return output if _has_no_fraction(output) else _rounded_parts(parts_of(output), grid)
+
+
+def _has_no_fraction(output: Any) -> bool:
+    """Whether no finite number in an output has a fraction, as its type or its text says."""
+    if isinstance(output, str):
+        return NUMBER.search(output) is None
+    return output is None or isinstance(output, bool | int | float | np.generic | np.ndarray | bytes)
+
+
+def _rounded_parts(parts: Parts, grid: float) -> dict[str, Any]:
     return {**{place: round(value / grid) * grid for place, value in parts.numbers.items()}, **parts.rest}
 
 
