@@ -123,6 +123,8 @@ class _Pickler(pickle.Pickler):
             return _cached(value)
         if isinstance(value, _BY_IDENTITY) or kind is object:
             return _written, ("the very object", id(value))
+        if kind is np.ndarray and not value.dtype.hasobject:  # whatever its layout in memory
+            return _written, ("array", value.dtype.str, value.shape, value.tobytes())
         if kind in _WRAPPING:
             return _written, (kind.__name__,), tuple(gc.get_referents(value))
         return _object(value) if _is_own(kind) or kind is types.MethodType else NotImplemented

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.laws import Decision, LawError, Limits, NeverEnds, advantage, certify, one_uniform, step_law
+from attacklab.laws import Decision, LawError, Limits, advantage, certify, one_uniform, step_law
 from attacklab.laws.enclosures import float_above, float_below
 from attacklab.laws.proof import default_pair, prove
 from attacklab.model.bisection import least
@@ -45,8 +45,8 @@ def law_finding(name: str, epsilon: float) -> Finding:
         try:
             spec = f"experiments.targets:{name} --epsilon {epsilon}"
             return prove(target, _pair(target), limits=_limits(target), spec=spec)
-        except NeverEnds:
-            return _finding(target, Verdict.INCONCLUSIVE, f"no outcome in {LIMITS.runs} runs")
+        except LawError as error:
+            return _finding(target, Verdict.INCONCLUSIVE, str(error))
     if target.kind is Kind.SELECTION or target.name == ONE_UNIFORM:
         with contextlib.suppress(LawError):
             return _one_uniform_finding(target)

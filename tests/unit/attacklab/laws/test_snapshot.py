@@ -107,6 +107,11 @@ def test_values_that_are_equal_for_python_have_snapshots_of_their_own() -> None:
     assert pickled("it", (same, same)) != pickled("it", ([1], [1]))
 
 
+def test_an_array_is_what_it_holds_whatever_its_layout_in_memory() -> None:
+    part = np.arange(12).reshape(3, 4)[:, :-1]
+    assert pickled("it", part) == pickled("it", part.copy()) != pickled("it", part.T)
+
+
 def test_what_is_computed_once_and_kept_may_appear_later() -> None:
     computing = Computing()
     before = pickled("it", computing)
