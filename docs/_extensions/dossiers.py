@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from attacklab.auditing.flaws import catalogue
 from attacklab.model.findings import lower_text
 
 ROOT = Path(__file__).parents[2]
@@ -52,7 +53,8 @@ def _tested(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for row in rows:
         bound = "" if row["epsilon_lower"] is None else lower_text(row["epsilon_lower"])
         detectable = "" if row["smallest_detectable"] is None else f"{row['smallest_detectable']:.3g}"
-        flaw = f"[{row['attack']}](../flaws.md#{row['attack'].replace('_', '-')})"
+        attack = row["attack"]  # of a record that may be older than the catalogue
+        flaw = f"[{attack}](../flaws.md#{attack.replace('_', '-')})" if attack in catalogue() else attack
         verdict = f"{row['verdict']}, a [known flaw]({row['link']})" if row["link"] else row["verdict"]
         cells = [row["mechanism"], flaw, verdict, bound, detectable, f"{row['trials']:,}"]
         yield f"| {' | '.join(cells)} |"
