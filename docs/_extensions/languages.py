@@ -95,8 +95,15 @@ class _Untranslated(SphinxTransform):
         known = translations(_folder(self.env) / f"{page}.po")
         body = [child for child in self.document if not isinstance(child, nodes.field_list | nodes.docinfo)]
         for node, message in (found for part in body for found in extract_messages(part)):
-            if not known.get(message):
+            if not known.get(message) and not _is_in_a_cell(node):
                 _logger.warning("%r has no translation; add it to %s.po", message[:80], page, location=node)
+
+
+def _is_in_a_cell(node: nodes.Node | None) -> bool:
+    """Whether a node is of a cell, with its code and pictures, which are the same in all languages."""
+    while isinstance(node, nodes.Element) and "nb_element" not in node:
+        node = node.parent
+    return isinstance(node, nodes.Element)
 
 
 def translations(path: Path) -> dict[str, str]:
