@@ -107,7 +107,10 @@ class Names:
         if event != "call" or code in self._codes:
             return
         self._codes.add(code)
-        if is_library(frame.f_globals.get("__name__")) or self.refused is not None:
+        module, file = str(frame.f_globals.get("__name__")), frame.f_globals.get("__file__")
+        if file and module in sys.modules and file != getattr(sys.modules[module], "__file__", None):
+            self.refused = ForeignCall(f"{code.co_name} is in a file that is called like the module {module}; rename it")
+        if is_library(module) or self.refused is not None:
             return
         place = f"{code.co_name} (line {{}} of {code.co_filename.rpartition('/')[2]})"
         known = {**frame.f_globals, **frame.f_locals}
