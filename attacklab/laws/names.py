@@ -108,8 +108,9 @@ class Names:
             return
         self._codes.add(code)
         module, file = str(frame.f_globals.get("__name__")), frame.f_globals.get("__file__")
-        if file and module in sys.modules and file != getattr(sys.modules[module], "__file__", None):
-            self.refused = ForeignCall(f"{code.co_name} is in a file that is called like the module {module}; rename it")
+        loaded = sys.modules.get(module)
+        if file and loaded and module != "__main__" and file != getattr(loaded, "__file__", None):
+            self.refused = ForeignCall(f"{code.co_name} is in a file called like the module {module}; rename it")
         if is_library(module) or self.refused is not None:
             return
         place = f"{code.co_name} (line {{}} of {code.co_filename.rpartition('/')[2]})"
