@@ -140,6 +140,7 @@ def test_the_exit_status_tells_refuted_safe_and_failed_apart_and_a_message_says_
 ) -> None:
     (tmp_path / "formulas.py").write_text(FORMULAS)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
     result = CliRunner().invoke(app, words.split())
     is_usage = isinstance(result.exception, UsageError)
     assert message in (str(result.exception) if is_usage else result.output)

@@ -482,8 +482,8 @@ def test_the_example_attack_runs_as_it_stands_and_fails_a_test_that_it_is_handed
     assert len(files["fraction.py"].splitlines()) <= 60
     for name, code in files.items():  # in a project of its own the attack is a module of that project
         (pytester.path / name).write_text(code.replace("attacklab.attacks.fraction", "fraction"), encoding="utf-8")
-    own = "def test_own(dp_audit):\n    dp_audit(Target.noise(kept, epsilon=1.0), attacks=[Fraction()])\n"
-    (pytester.path / "test_own.py").write_text(f"from test_fraction import Fraction, Target, kept\n{own}", "utf-8")
+    own = "def test_own(dp_audit):\n    dp_audit(Target.noise(kept, epsilon=1.0), attacks=[FRACTION])\n"
+    (pytester.path / "test_own.py").write_text(f"from test_fraction import FRACTION, Target, kept\n{own}", "utf-8")
     pytester.syspathinsert()
     pytester.runpytest_inprocess("test_fraction.py").assert_outcomes(passed=2)
     result = pytester.runpytest_inprocess("test_own.py")
