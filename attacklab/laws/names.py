@@ -109,7 +109,7 @@ class Names:
         self._codes.add(code)
         module, file = str(frame.f_globals.get("__name__")), frame.f_globals.get("__file__")
         loaded = sys.modules.get(module)
-        if file and loaded and module != "__main__" and file != getattr(loaded, "__file__", None):
+        if file and loaded and is_library(module) and file != getattr(loaded, "__file__", None):
             self.refused = ForeignCall(f"{code.co_name} is in a file called like the module {module}; rename it")
         if is_library(module) or self.refused is not None:
             return
