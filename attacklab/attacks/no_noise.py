@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event, FunctionAttack, Probe, Scenario, as_floats, ends, pair_of_answers
-from attacklab.attacks.failures import failed, probed
+from attacklab.attacks.failures import PROBES, failed
 from attacklab.attacks.features import features, hashes
-from attacklab.model.errors import OutsideDomain
+from attacklab.model.errors import OutsideDomain, Refused
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.plain_text import quoted
 from attacklab.model.targets import Kind, Outputs, Target, are_numbers
@@ -74,10 +74,13 @@ def bare_part(target: Target, probe: Probe) -> Iterator[Scenario]:
 
 
 def _sides(probe: Probe, pair: NeighbouringPair) -> list[Outputs]:
-    """A few outputs of either input; none where the target fails on one of them."""
-    sides = [probed(probe, side) for side in (pair.first, pair.second)]
-    given = [outputs for outputs in sides if outputs is not None and not failed(outputs).any()]
-    return given if len(given) == len(sides) else [np.empty(0)] * len(sides)
+    """A few outputs of either input; none where the release raises on one of them."""
+    none = [np.empty(0), np.empty(0)]
+    try:
+        sides = [probe(side, PROBES) for side in (pair.first, pair.second)]
+    except (Refused, OutsideDomain):
+        return none
+    return none if any(failed(outputs).any() for outputs in sides) else sides
 
 
 def _pairs(target: Target) -> Iterator[tuple[NeighbouringPair, tuple[float | None, float | None]]]:

@@ -344,6 +344,10 @@ def _module(place: str) -> ModuleType:
         return importlib.import_module(place)
 
 
+_FILES: set[str] = set()
+"""The names in `sys.modules` that stand for files."""
+
+
 def _module_of_file(path: Path, place: str) -> ModuleType:
     if not path.is_file():
         raise UsageError(f"there is no file {place}; check the path")
@@ -351,7 +355,9 @@ def _module_of_file(path: Path, place: str) -> ModuleType:
     if module_spec is None or module_spec.loader is None:
         raise UsageError(f"{place} is not a Python file: its name must end in .py")
     module = importlib.util.module_from_spec(module_spec)
-    sys.modules.setdefault(path.stem, module)
+    if path.stem not in sys.modules or path.stem in _FILES:  # an older file of this name, but nothing else, gives way
+        _FILES.add(path.stem)
+        sys.modules[path.stem] = module
     for folder in (str(path.parent.resolve()), str(Path.cwd())):  # last, so that they hide no installed module
         if folder not in sys.path:
             sys.path.append(folder)

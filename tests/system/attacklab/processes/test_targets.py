@@ -253,8 +253,7 @@ def test_a_hang_and_a_slow_computation_are_told_apart_and_not_waited_for_once_an
         findings = audit(misbehaving(name, seconds=0.5), ATTACKS, trials=100)
         late = [finding.reason for finding in findings if finding.verdict is Verdict.ERROR]
         assert len(late) > waits
-        assert all(told in reason for reason in late)
-        assert sum(reason.endswith(told) for reason in late) <= waits
+        assert 1 <= sum(reason.endswith(told) for reason in late) <= waits
         assert not any(finding.refutes for finding in findings)
 
 
