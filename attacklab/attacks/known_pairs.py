@@ -94,7 +94,7 @@ def double_budget(target: Target, probe: Probe) -> Iterator[Scenario]:
     The pair is n records at the bound u against n + 1 of them. An answer y near −u needs noise that moves the sum and
     the count apart by 2n records in all, however that is divided between the two. One more record makes it 2n + 2, so
     the losses add up to nearly 2ε. At y = −u the likelihood ratio is e^(2ε)·(n² + n/ε + 1/(2ε²))/((n + 1)² + (n + 1)/ε
-    + 1/(2ε²)), which `mechanisms/local_sensitivity/README.md` derives. At n = 2/ε the event, a window around −u, is
+    + 1/(2ε²)), which `mechanisms/local_sensitivity/README.md` states. At n = 2/ε the event, a window around −u, is
     common enough to be seen. A negative result does not rule out a budget overspent in any other way, nor this flaw
     behind a clamp of the answer.
     """

@@ -75,7 +75,7 @@ def _hold(outputs: Outputs, *, key: str | int) -> NDArray[np.bool_]:
 
 
 def _holds(value: Any, key: str | int, depth: int) -> bool:
-    """Whether an output has a key among its keys and members, or in its text; whole numbers are no members of rows."""
+    """Whether an output holds a key: in a dict's keys, in a set or in a text. A whole number in a list is no key."""
     known = opened(value)
     if isinstance(known, str):
         return isinstance(key, str) and key in known

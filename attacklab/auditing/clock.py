@@ -60,7 +60,7 @@ class Clock:
         """`draws(request)`.
 
         Raises:
-            OutOfTime: there is no time for so many, while scenarios are looked for.
+            OutOfTime: scenarios are looked for, and the time that is left is too short for these outputs.
         """
         if self._kept is not None:
             self._require_time(self._kept, draws, request)
@@ -92,7 +92,7 @@ class Clock:
             self._timed(draws, request._replace(trials=1))
         if not self._affords(request.trials, kept):
             raise OutOfTime(
-                f"there is no time left to look for what it tries: the target takes {self.output:.2g} s for an "
+                f"there is no time left to look for scenarios: the target takes {self.output:.2g} s for an "
                 "output; raise --trials (in Python trials=, or seconds=)"
             )
 

@@ -132,36 +132,29 @@ def audit(
     if maximise_epsilon and (seconds is not None or until_refuted):
         raise UsageError("the largest epsilon is found by so many trials; leave out seconds and until_refuted")
     draws = Draws(target, executor, here_seconds=here_seconds, load=load, say=say)
-    if seconds is None and (spend_all or maximise_epsilon):
-        trials = DEFAULT_TRIALS if trials is None else trials
+    if trials is None and seconds is None and (spend_all or maximise_epsilon):
+        trials = DEFAULT_TRIALS
     _require_settings(trials, seconds, alpha, seed)
     trials, alpha, seed = trials and int(trials), float(alpha), int(seed)  # JSON holds no numbers of numpy
     if maximise_epsilon and trials:
         return largest_epsilon(draws, attacks, trials=trials, alpha=alpha, seed=seed, spec=spec, report=report)
-    if ideal_noise and attacks is not None:
+    chosen = chosen_attacks(attacks, ATTACKS, ideal_noise=ideal_noise)
+    settings: dict[str, Any] = {"trials": trials, "seconds": seconds, "seed": seed, "spec": spec}
+    aligned, others, alpha = aligned_first(target, chosen, alpha=alpha, **settings)
+    settings |= {"until_refuted": until_refuted, "spend_all": spend_all, "draws": draws, "report": report, "say": say}
+    results = Audit(target, others, alpha=alpha, **settings).results()
+    return after(aligned, [finding for result in results for finding in result.findings])
+
+
+def chosen_attacks(
+    attacks: Sequence[Attack] | None, default: Sequence[Attack], *, ideal_noise: bool
+) -> tuple[Attack, ...]:
+    """The attacks that an audit runs; `attacks` and `ideal_noise` are arguments of `audit`."""
+    if not ideal_noise:
+        return tuple(default if attacks is None else attacks)
+    if attacks is not None:
         raise UsageError("ideal_noise takes no attacks, as it runs the alignment alone; leave one out")
-    chosen = (Alignment(),) if ideal_noise else tuple(ATTACKS if attacks is None else attacks)
-    sampling = tuple(attack for attack in chosen if not isinstance(attack, Alignment))
-    aligned: Finding | None = None
-    if not sampling and chosen:
-        return [aligned_finding(target, trials=trials, alpha=alpha, seed=seed, seconds=seconds, spec=spec)]
-    if len(sampling) < len(chosen):
-        aligned, alpha = aligned_beside(target, trials=trials, alpha=alpha, seed=seed, seconds=seconds, spec=spec)
-    run = Audit(
-        target,
-        sampling,
-        trials=trials,
-        seconds=seconds,
-        alpha=alpha,
-        seed=seed,
-        until_refuted=until_refuted,
-        spend_all=spend_all,
-        spec=spec,
-        draws=draws,
-        report=report,
-        say=say,
-    )
-    return after(aligned, [finding for result in run.results() for finding in result.findings])
+    return (Alignment(),)
 
 
 def after(aligned: Finding | None, sampled: Sequence[Finding]) -> list[Finding]:
@@ -169,27 +162,32 @@ def after(aligned: Finding | None, sampled: Sequence[Finding]) -> list[Finding]:
 
     It tells nothing of the noise itself: where the samples could decide nothing, that it found nothing is left out.
     """
-    decides = any(finding.verdict in (Verdict.VIOLATED, Verdict.NOT_DETECTED) for finding in sampled)
+    decides = not sampled or any(finding.verdict in (Verdict.VIOLATED, Verdict.NOT_DETECTED) for finding in sampled)
     if aligned is None or (aligned.verdict is Verdict.NOT_DETECTED and not decides):
         return list(sampled)
     return [aligned, *sampled]
 
 
-def aligned_beside(
-    target: Target, *, alpha: float, seconds: float | None = None, **settings: Any
-) -> tuple[Finding, float]:
-    """What the attack `alignment` finds beside others, and the α that is left to them.
+def aligned_first(
+    target: Target, chosen: Sequence[Attack], *, alpha: float, seconds: float | None = None, **settings: Any
+) -> tuple[Finding | None, tuple[Attack, ...], float]:
+    """What the attack `alignment` finds if it is chosen, the other attacks, and the α that is left to them.
 
-    It has `BESIDE_SECONDS` at most. Where it decides nothing, it stands among the attacks that do not apply, with the
-    reason. The settings are those of `aligned_finding`.
+    Beside others it has `BESIDE_SECONDS` at most. Where it decides nothing there, it stands among the attacks that do
+    not apply, with the reason. The settings are those of `aligned_finding`.
     """
+    others = tuple(attack for attack in chosen if not isinstance(attack, Alignment))
+    if len(others) == len(chosen):
+        return None, others, alpha
+    if not others:
+        return aligned_finding(target, alpha=alpha, seconds=seconds, **settings), others, alpha
     most = min(BESIDE_SECONDS, seconds or BESIDE_SECONDS)
     found = aligned_finding(target, alpha=ALIGNED_SHARE * alpha, seconds=most, **settings)
     if found.pair is not None:
         alpha *= 1 - ALIGNED_SHARE
     if found.verdict not in (Verdict.VIOLATED, Verdict.NOT_DETECTED):
         found = replace(found, verdict=Verdict.NOT_APPLICABLE)
-    return found, alpha
+    return found, others, alpha
 
 
 def aligned_finding(
@@ -290,16 +288,23 @@ class Audit:
         for most, ahead in self._rounds(turns, slow=slow):
             for place, turn in enumerate(ahead):
                 trials = min(most, self.trials or turn.affordable(ahead[place:]))
-                if self.trials is None and turn.testable and (self.seconds is not None or trials < DEFAULT_TRIALS):
-                    self.say(turn.described(trials))
+                self._tell(turn, trials)
                 if trials > turn.trials:
                     turn.judge_all(trials, rounds=2 if until_refuted else 1, until_refuted=slow)
                 if turn.refutes and (until_refuted or getattr(turn.attack, "decides_alone", False)):
                     break
         require_ieee_arithmetic()  # a target may have loaded a library that changed it
-        results = [AttackResult(turn.attack, turn.trials, turn.alpha, turn.findings) for turn in turns if turn.trials]
-        named = iter(supported([finding for result in results for finding in result.findings], self.target))
-        return [replace(result, findings=tuple(itertools.islice(named, len(result.findings)))) for result in results]
+        named = iter(supported([finding for turn in turns for finding in turn.findings], self.target))
+        return [
+            AttackResult(turn.attack, turn.trials, turn.alpha, tuple(itertools.islice(named, len(turn.findings))))
+            for turn in turns
+            if turn.trials
+        ]
+
+    def _tell(self, turn: _Turn, trials: int) -> None:
+        """Say how fast an attack's trials are drawn, where a time is kept."""
+        if self.trials is None and turn.testable and (self.seconds is not None or trials < DEFAULT_TRIALS):
+            self.say(turn.described(trials))
 
     def _is_slow(self, turns: Sequence[_Turn]) -> bool:
         """Whether a time is kept and an output takes long, as looking for the first scenarios shows."""

@@ -147,7 +147,7 @@ class _Drawn:
 def naming(attack: str) -> Iterator[None]:
     """Turn whatever an attack's own code raises into an error that names the attack and the line.
 
-    What it computes with is somebody's outputs, so an infinity or a NaN on the way is no reason to warn.
+    It computes with a target's outputs. So numpy does not warn of an infinity or a NaN.
     """
     try:
         with np.errstate(all="ignore"):

@@ -43,7 +43,7 @@ class Found:
     Attributes:
         scenario: the scenario; its inputs are as the target takes them.
         target: the target.
-        output_bytes: about how large an output is, by what the attack has probed.
+        output_bytes: about how many bytes an output has; the attack's probes were measured.
     """
 
     scenario: Scenario

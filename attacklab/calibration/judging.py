@@ -29,7 +29,7 @@ class CalibrationFinding:
 
     The verdict is VIOLATED where the number is proved to be unsafe, PROVED where it is proved to be safe, INCONCLUSIVE
     between the two, NOT_APPLICABLE where the formula refused the arguments, ERROR where it failed. Where it returned no
-    number, there is no bound either.
+    number, `bound` is None.
     """
 
     quantity: str

@@ -85,7 +85,7 @@ class Processes(Executor):
             return submitted()
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = True) -> None:  # noqa: ARG002 - the interface
-        """End the processes: what they still do is no longer wanted."""
+        """End the processes. Nobody waits for their work any more."""
         if self._running is not None:
             self._running.shutdown(wait=wait, kill_workers=True)
 

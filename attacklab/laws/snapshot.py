@@ -152,7 +152,7 @@ def _cached(value: Any) -> Any:
 
 
 def _require_as_computed(place: str, kept: Any, compute: Callable[[], Any]) -> None:
-    """Refuse what was computed once and kept, if it is no longer what it is when computed anew."""
+    """Refuse a kept value that differs from the same value computed anew."""
     if not is_fixed(kept) and pickled(place, kept) != pickled(place, compute()):
         raise CannotCompare(f"{place} has changed since it was computed; it is something")
 

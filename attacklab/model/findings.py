@@ -543,11 +543,7 @@ def _described_input(value: Any) -> dict[str, Any]:
         array = np.empty((), dtype=object)
     described: dict[str, Any] = {"shape": list(array.shape), "dtype": str(array.dtype)}
     if array.dtype == object:
-        content = repr(value)
-        described |= {"readable": [content]} if array.ndim == 0 and len(content) <= LONGEST_REPR else {}
-        literal = repr(value.tolist()) if isinstance(value, np.ndarray) else content
-        described |= {"literal": literal} if _is_literal(literal) else {}
-        return {**described, "sha256": hashlib.sha256(content.encode()).hexdigest()}
+        return described | _described_object(value, array.ndim)
     if array.size > LONGEST_INPUT_IN_FULL:
         if (array.dtype.kind in TEXT_OF_KIND and array.dtype.itemsize <= 8) or array.dtype.kind == "U":
             texts = map(TEXT_OF_KIND[array.dtype.kind], array.ravel().tolist())
@@ -556,6 +552,14 @@ def _described_input(value: Any) -> dict[str, Any]:
     if array.dtype.kind == "f":
         described["hex"] = [float(number).hex() for number in array.ravel()]
     return {**described, "readable": [str(number) for number in array.ravel()]}
+
+
+def _described_object(value: Any, dimensions: int) -> dict[str, Any]:
+    content = repr(value)
+    readable = {"readable": [content]} if dimensions == 0 and len(content) <= LONGEST_REPR else {}
+    literal = repr(value.tolist()) if isinstance(value, np.ndarray) else content
+    exact = {"literal": literal} if _is_literal(literal) else {}
+    return {**readable, **exact, "sha256": hashlib.sha256(content.encode()).hexdigest()}
 
 
 def _is_literal(text: str) -> bool:

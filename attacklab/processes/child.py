@@ -122,19 +122,24 @@ def _loaded(spec: str, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     if named is None:
         raise _Fault(LOADING, f"{place} has no {name!r}; check the name")
     _checked(releases.require_no_class, named)
-    version, is_target, kind = _version(module), hasattr(named, "release"), settings["kind"]
-    parameters = codec.decoded(settings["parameters"])
+    version, kind, parameters = _version(module), settings["kind"], codec.decoded(settings["parameters"])
     if settings["relation"] is not None:
         parameters["relation"] = settings["relation"]
-    if is_target and (kind is not None or parameters):
-        surplus = "the parameters" if kind is None else "the kind and the parameters"
-        raise _Fault(LOADING, f"{spec} is a target with a claim of its own; leave {surplus} out")
-    if not is_target and not callable(named):
+    if hasattr(named, "release"):
+        if kind is not None or parameters:
+            surplus = "the parameters" if kind is None else "the kind and the parameters"
+            raise _Fault(LOADING, f"{spec} is a target with a claim of its own; leave {surplus} out")
+        return _described(spec, named, version)
+    if not callable(named):
         wanted = "neither a Target nor a function" if kind is None else "not a release function"
         raise _Fault(LOADING, f"{spec} is of type {type(named).__name__}, {wanted}")
     if kind is not None:
         return _checked(releases.as_release, named), {"kind": kind, "version": version}
-    target = named if is_target else _made(spec, named, parameters)
+    return _described(spec, _made(spec, named, parameters), version)
+
+
+def _described(spec: str, target: Any, version: str) -> tuple[Any, dict[str, Any]]:
+    """The release of a target, or of the dict that describes it, and the greeting."""
     if isinstance(target, dict):
         plain = {key: None if key == "release" else _plain(value) for key, value in target.items()}
         release = _checked(releases.as_release, target["release"]) if "release" in target else None

@@ -187,7 +187,7 @@ def array_of(array: str, shape: Any, bytes: str) -> Any:  # noqa: A002 - the wor
     """The numbers that are written as bytes: an array, or a number of numpy's where the shape is empty.
 
     Raises:
-        ValueError, TypeError: there are other numbers of bytes, or these are no such numbers.
+        ValueError, TypeError: the type, the shape or the bytes are malformed, or they do not fit each other.
     """
     if not NUMBERS.fullmatch(array):
         raise ValueError(f"is an array of type {array}, which has no bytes")

@@ -112,7 +112,7 @@ def run_in_fresh_process(function: Callable[..., Result], *arguments: Any, secon
 
 
 class _Forker:
-    """A running process that makes each call in a fork; one that is no longer usable after a call must be closed."""
+    """A running process that makes each call in a fork. Close it where `is_usable` is false after a call."""
 
     def __init__(self) -> None:
         requests, self._requests = Pipe(duplex=False)

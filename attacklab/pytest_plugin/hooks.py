@@ -116,7 +116,7 @@ class _Run:
         if any(test.is_proof for test in tests):
             terminalreporter.write_line("a proof is for the pairs or inputs that it was given, and no others")
 
-    def replay(self, test: str, alpha: float, trials: int, attack: str | None) -> str:
+    def replay(self, test: str, trials: int, alpha: float, attack: str | None) -> str:
         options = [f"--dp-alpha={alpha!r}", f"--dp-trials={trials}", f"--dp-seed={self.seed}"]
         options += [f"--dp-attacks={attack}"] if attack else []
         return shlex.join(["pytest", test, *options])
@@ -279,41 +279,30 @@ def _audited(
 ) -> AuditedTest:
     from attacklab.attacks import Alignment
     from attacklab.auditing.first_outputs import without_variety
-    from attacklab.auditing.referee import Audit, after, aligned_beside, aligned_finding
+    from attacklab.auditing.referee import Audit, after, aligned_first, chosen_attacks
 
     claimed = _claimed(item, target, FIXTURE)
-    chosen = _registered(run.attacks) if attacks is None else tuple(attacks)
+    chosen = chosen_attacks(attacks, _registered(run.attacks), ideal_noise=ideal_noise)
     if not chosen:
         raise UsageError(f"{FIXTURE} was given no attacks; leave attacks= out to run the registered ones")
     alpha = run.alpha / len(run.audits)
     constant = without_variety(claimed, run.seed)
     if constant is not None:
         return _test_of(item, [constant], alpha=alpha, trials=0, seed=run.seed)
-    if ideal_noise and attacks is not None:
-        raise UsageError(f"{FIXTURE} takes no attacks with ideal_noise, as it runs the alignment alone")
-    chosen = (Alignment(),) if ideal_noise else chosen
-    sampling = tuple(attack for attack in chosen if not isinstance(attack, Alignment))
     seconds = run.seconds if run.trials is None else None
     attack = None if ideal_noise or attacks is not None else Alignment().name
     settings: dict[str, Any] = {"seed": run.seed, "trials": run.trials, "seconds": seconds}
-    settings |= {"again": lambda trials, alpha: run.replay(item.nodeid, alpha, trials, attack)}
-    if not sampling:
-        alone = aligned_finding(claimed, alpha=alpha, **settings)
-        return _test_of(item, [alone], alpha=alpha, trials=0, seed=run.seed)
-    aligned, left = None, alpha
-    if len(sampling) < len(chosen):
-        aligned, left = aligned_beside(claimed, alpha=alpha, **settings)
-    audit = Audit(claimed, sampling, trials=run.trials, seconds=seconds, alpha=left, seed=run.seed, until_refuted=True)
-    results = audit.results()
+    again = functools.partial(run.replay, item.nodeid, attack=attack)
+    aligned, others, left = aligned_first(claimed, chosen, alpha=alpha, again=again, **settings)
+    results = Audit(claimed, others, alpha=left, until_refuted=True, **settings).results()
     findings: list[Finding] = []
     for result in results:
         # The command line knows only the registered attacks; where a test brings its own, all of them run again.
-        again = (result.alpha, result.trials, result.attack.name) if attacks is None else (left, result.trials, None)
-        replay = run.replay(item.nodeid, *again)
+        share, name = (result.alpha, result.attack.name) if attacks is None else (left, None)
+        replay = run.replay(item.nodeid, result.trials, share, name)
         findings += [replace(finding, replay=finding.replay and replay) for finding in result.findings]
-    return _test_of(
-        item, after(aligned, findings), alpha=alpha, trials=max(result.trials for result in results), seed=run.seed
-    )
+    drawn = max((result.trials for result in results), default=0)
+    return _test_of(item, after(aligned, findings), alpha=alpha, trials=drawn, seed=run.seed)
 
 
 def _proved(

@@ -1,6 +1,6 @@
 """What the textbook's flaws amount to, computed exactly: laws, privacy losses, and how far one person moves each.
 
-`mechanisms/local_sensitivity/README.md` and `mechanisms/exponential/README.md` derive the closed forms.
+`mechanisms/local_sensitivity/README.md` and `mechanisms/exponential/README.md` state the closed forms.
 """
 
 from __future__ import annotations

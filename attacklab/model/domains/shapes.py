@@ -23,18 +23,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.model.domains.datasets import (
-    COUNTS,
-    FEW,
-    RELATIONS,
-    Datasets,
-    at_counts,
-    at_ends,
-    at_places,
-    interleaved,
-    relations_of,
-    repeated,
-)
+from attacklab.model.domains import datasets
 from attacklab.model.domains.numbers import Numbers
 from attacklab.model.errors import UsageError, UsageTypeError
 from attacklab.model.neighbours import NeighbouringPair, Relation, as_array
@@ -174,7 +163,7 @@ class _Datasets:
     @property
     def relations(self) -> tuple[Relation, ...]:
         """Add-remove and substitute; only the latter where all datasets have one size."""
-        return RELATIONS if self.least < self.most else (Relation.SUBSTITUTE,)
+        return datasets.RELATIONS if self.least < self.most else (Relation.SUBSTITUTE,)
 
     def contains(self, input_: Any, numbers: Numbers) -> bool:
         """Whether an input is a vector of such records."""
@@ -185,26 +174,26 @@ class _Datasets:
 
     def _datasets(
         self, values: Sequence[Any], distinct: Sequence[Any], relation: Relation | None
-    ) -> Iterator[Datasets]:
+    ) -> Iterator[datasets.Datasets]:
         """Datasets one record apart, of some values (the usual one first, a rare one next) or of distinct ones."""
         usual, rare, *remaining = values
         least, most = self.least, min(self.most, max(self.least + 1, MOST_NUMBERS))
         tried = (least, least + 1, least + 2, 3, 16, (least + most) // 2, most - 1)
         sizes = list(dict.fromkeys(size for size in tried if least <= size < most)) or [most - 1]
         middle = min(16, most - 1)
-        families: list[Iterable[Datasets]] = []
-        for by in relations_of(relation, self.relations):
+        families: list[Iterable[datasets.Datasets]] = []
+        for by in datasets.relations_of(relation, self.relations):
             families += [
-                at_ends((usual, rare), sizes, by),
-                at_counts(usual, rare, least, most, by),
-                at_counts(usual, rare, max(least, middle), most, by),
-                at_counts(rare, usual, least, most, by),
-                at_places(usual, rare, max(1, least, min(FEW, most - 1)), by),
-                at_places(usual, rare, max(1, least, middle), by),
-                repeated(distinct[:most], by),
-                *(at_ends((usual, value), (least, max(least, middle)), by) for value in remaining),
+                datasets.at_ends((usual, rare), sizes, by),
+                datasets.at_counts(usual, rare, least, most, by),
+                datasets.at_counts(usual, rare, max(least, middle), most, by),
+                datasets.at_counts(rare, usual, least, most, by),
+                datasets.at_places(usual, rare, max(1, least, min(datasets.FEW, most - 1)), by),
+                datasets.at_places(usual, rare, max(1, least, middle), by),
+                datasets.repeated(distinct[:most], by),
+                *(datasets.at_ends((usual, value), (least, max(least, middle)), by) for value in remaining),
             ]
-        for sides in interleaved(*families):
+        for sides in datasets.interleaved(*families):
             if all(least <= len(side) <= most for side in sides[:2]):
                 yield sides
 
@@ -507,22 +496,22 @@ class Streams:
         Where streams grow, a high or a low number is appended to them.
         """
         low, high = numbers.ends()
-        families: list[Iterable[Datasets]] = []
-        for by in relations_of(relation, self.relations):
+        families: list[Iterable[datasets.Datasets]] = []
+        for by in datasets.relations_of(relation, self.relations):
             if by is Relation.SUBSTITUTE:
-                families += [at_places(low, high, self.length, by), self._replaced(low, high)]
+                families += [datasets.at_places(low, high, self.length, by), self._replaced(low, high)]
             else:
                 families += [self._appended(added, usual) for usual in (low, high) for added in (high, low)]
-        for first, second, by in interleaved(*families):
+        for first, second, by in datasets.interleaved(*families):
             yield NeighbouringPair.records(numbers.vector(first), numbers.vector(second), by)
 
-    def _replaced(self, low: Any, high: Any) -> Iterator[Datasets]:
-        for count in filter(self.length.__gt__, COUNTS):
+    def _replaced(self, low: Any, high: Any) -> Iterator[datasets.Datasets]:
+        for count in filter(self.length.__gt__, datasets.COUNTS):
             rest = [low] * (self.length - count - 1)
             yield [high] * (count + 1) + rest, [high] * count + [low, *rest], Relation.SUBSTITUTE
 
-    def _appended(self, added: Any, usual: Any) -> Iterator[Datasets]:
-        for count in filter(self.length.__gt__, COUNTS):
+    def _appended(self, added: Any, usual: Any) -> Iterator[datasets.Datasets]:
+        for count in filter(self.length.__gt__, datasets.COUNTS):
             yield [usual] * count + [added], [usual] * count, Relation.ADD_REMOVE
 
 

@@ -17,18 +17,7 @@ import numpy as np
 from attacklab.attacks.base import Probe, bounds_of, on_path
 from attacklab.attacks.black_box.candidate_pairs.answers import COARSEST, answers_before_edges
 from attacklab.attacks.black_box.candidate_pairs.lines import broken_steps
-from attacklab.model.domains.datasets import (
-    COUNTS,
-    FEW,
-    RELATIONS,
-    Datasets,
-    at_counts,
-    at_ends,
-    at_places,
-    interleaved,
-    relations_of,
-    repeated,
-)
+from attacklab.model.domains import datasets
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Kind, Target
 
@@ -52,28 +41,28 @@ def pairs_of_records(target: Target, probe: Probe) -> Iterator[NeighbouringPair]
         probe: draws outputs of the target.
     """
     low, high = bounds_of(target)
-    relations = relations_of(target.relation, RELATIONS)
-    families: list[Iterable[Datasets]] = []
+    relations = datasets.relations_of(target.relation, datasets.RELATIONS)
+    families: list[Iterable[datasets.Datasets]] = []
     for by in relations:
         families += [
-            at_ends((low, high), SIZES, by),
+            datasets.at_ends((low, high), SIZES, by),
             _outside(low, high, by),
             _before_edges(target, by),
-            at_counts(low, high, 0, COUNTS[-1] + 1, by),
-            at_places(low, high, FEW, by),
-            at_places(low, high, 16, by),
+            datasets.at_counts(low, high, 0, datasets.COUNTS[-1] + 1, by),
+            datasets.at_places(low, high, datasets.FEW, by),
+            datasets.at_places(low, high, 16, by),
             _in_chunks(low, high, by),
             _before_halves(low, high, by),
-            repeated(np.linspace(low, high, DISTINCT).tolist(), by),
+            datasets.repeated(np.linspace(low, high, DISTINCT).tolist(), by),
         ]
         if low < 0 < high:
-            families.append(at_ends((0.0, low, high), (0, 15), by))
+            families.append(datasets.at_ends((0.0, low, high), (0, 15), by))
     families += [_on_lines(target, probe, by) for by in relations]  # last, because a short list can do without
-    for first, second, by in interleaved(*families):
+    for first, second, by in datasets.interleaved(*families):
         yield NeighbouringPair.records(np.array(first, dtype=np.float64), np.array(second, dtype=np.float64), by)
 
 
-def _outside(low: float, high: float, relation: Relation) -> Iterator[Datasets]:
+def _outside(low: float, high: float, relation: Relation) -> Iterator[datasets.Datasets]:
     """One record outside the bounds among records at a bound; both below and above, near and far."""
     width = high - low
     for size in CLAMPED:
@@ -89,14 +78,14 @@ def _outside(low: float, high: float, relation: Relation) -> Iterator[Datasets]:
                     yield [*rest, outlier], rest if relation is Relation.ADD_REMOVE else [*rest, usual], relation
 
 
-def _in_chunks(low: float, high: float, relation: Relation) -> Iterator[Datasets]:
+def _in_chunks(low: float, high: float, relation: Relation) -> Iterator[datasets.Datasets]:
     """Chunks of two equal records: with one more record in front, the two records of every chunk differ."""
     for size in CHUNKS:
         twos = ([low, low, high, high] * (size // 4))[:size]
         yield [high, *(twos if relation is Relation.ADD_REMOVE else twos[1:])], twos, relation
 
 
-def _before_halves(low: float, high: float, relation: Relation) -> Iterator[Datasets]:
+def _before_halves(low: float, high: float, relation: Relation) -> Iterator[datasets.Datasets]:
     """The largest record comes first or not at all, and after it records that a sum in a short format doubles.
 
     Added to a sum as large as that record, a little more than half of a last place counts as a whole one.
@@ -109,7 +98,7 @@ def _before_halves(low: float, high: float, relation: Relation) -> Iterator[Data
             yield [far, *rest], rest if relation is Relation.ADD_REMOVE else [near, *rest], relation
 
 
-def _before_edges(target: Target, relation: Relation) -> Iterator[Datasets]:
+def _before_edges(target: Target, relation: Relation) -> Iterator[datasets.Datasets]:
     """Datasets whose sum or mean lies where rounding moves it most when the last record changes."""
     low, high = map(Fraction, bounds_of(target))
     if target.kind is Kind.MEAN:
@@ -132,7 +121,7 @@ def _before_edges(target: Target, relation: Relation) -> Iterator[Datasets]:
                 yield [*rest, float(added)], rest, relation
 
 
-def _replaced(rest: list[float] | None, low: Fraction, high: Fraction) -> Iterator[Datasets]:
+def _replaced(rest: list[float] | None, low: Fraction, high: Fraction) -> Iterator[datasets.Datasets]:
     if rest is not None:
         yield [*rest, float(high)], [*rest, float(low)], Relation.SUBSTITUTE
 
@@ -154,7 +143,7 @@ def _filled(total: Fraction, low: Fraction, high: Fraction, size: int | None = N
     return records
 
 
-def _on_lines(target: Target, probe: Probe, relation: Relation) -> Iterator[Datasets]:
+def _on_lines(target: Target, probe: Probe, relation: Relation) -> Iterator[datasets.Datasets]:
     low, high = bounds_of(target)
     if relation is Relation.ADD_REMOVE:
         far = max((low, high), key=abs)
