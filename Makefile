@@ -12,7 +12,7 @@ AXE := 4.14.1
 # Tests start many processes, each of which would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install lab reports bench unit test system docs test-docs check prove alarms libraries clean help
+.PHONY: install lab reports bench unit test system docs test-docs check prove release alarms libraries clean help
 
 install: $(READY)  ## install the lab into .venv, in some minutes
 
@@ -65,6 +65,11 @@ check: $(READY)  ## lint, formatting, types and layers: what CI checks besides t
 
 prove: $(READY)  ## write the certificate of every exact mechanism to reports/proofs/, and have it checked
 	$(BIN)/python -m experiments.certificates
+
+release: prove  ## refuse a page or a certificate that older code made; then build the wheel and the sdist into dist/
+	$(BIN)/attacklab reports --check
+	git diff --exit-code reports checker
+	$(BIN)/python -m hatchling build
 
 PINNED := $(patsubst environments/%.txt,.environments/%/.ready,$(wildcard environments/*.txt))
 
