@@ -21,6 +21,20 @@ and its leaves). Rejection loops are closed by summing their geometric
 series.
 """
 
+from attacklab.draws.errors import (
+    Contradicted,
+    ForeignCall,
+    LawError,
+    LooksAtDraws,
+    MassExceedsOne,
+    NeverEnds,
+    NotDeterministic,
+    OpaqueOutcome,
+    OpaqueState,
+    SamplerFailed,
+    StateChanged,
+    UnwritableOutcome,
+)
 from attacklab.laws.deadline import Deadline, OutOfTime
 from attacklab.laws.decide import Certificate, Decision, Need, Ruling, certify, judge
 from attacklab.laws.divergences import (
@@ -36,20 +50,6 @@ from attacklab.laws.divergences import (
 )
 from attacklab.laws.enclosures import exp_bounds, log_bounds, normalised
 from attacklab.laws.enumeration import Limits, Progress, closed_law, enumerate_law
-from attacklab.laws.errors import (
-    Contradicted,
-    ForeignCall,
-    LawError,
-    LooksAtDraws,
-    MassExceedsOne,
-    NeverEnds,
-    NotDeterministic,
-    OpaqueOutcome,
-    OpaqueState,
-    SamplerFailed,
-    StateChanged,
-    UnwritableOutcome,
-)
 from attacklab.laws.gaussian import LeastMu, smallest_mu
 from attacklab.laws.law import Bounds, Law
 from attacklab.laws.renyi import LeastRho, keeps_zcdp, renyi_divergence, smallest_rho

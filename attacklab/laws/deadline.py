@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TypeVar
 
-from attacklab.laws.errors import LawError
+from attacklab.draws.errors import LawError
 
 Result = TypeVar("Result")
 

@@ -12,14 +12,14 @@ from typing import Any
 
 from gmpy2 import mpq
 
-from attacklab.laws.errors import LawError, NeverEnds, OpaqueOutcome, OpaqueState, SamplerFailed, StateChanged
+from attacklab.draws.errors import LawError, NeverEnds, OpaqueOutcome, OpaqueState, SamplerFailed, StateChanged
+from attacklab.draws.tape import Find, Found, Frontier, Path, PutAside, Span, Stop, Tape
+from attacklab.draws.uniform import is_undecided, settled
 from attacklab.laws.law import Law, total
 from attacklab.laws.names import Names, arithmetic
 from attacklab.laws.outcomes import tag
 from attacklab.laws.replay import Replays
 from attacklab.laws.snapshot import CannotCompare, call_parts, is_fixed, pickled
-from attacklab.laws.tape import Find, Found, Frontier, Path, PutAside, Span, Stop, Tape
-from attacklab.laws.uniform import is_undecided, settled
 from attacklab.model.errors import UsageError, UsageTypeError, passes_through
 from attacklab.model.releases import in_one_process
 

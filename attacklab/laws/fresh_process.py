@@ -9,8 +9,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from attacklab.draws.errors import NeverEnds, NotDeterministic, SamplerFailed
 from attacklab.laws import sampling_check
-from attacklab.laws.errors import NeverEnds, NotDeterministic, SamplerFailed
 from attacklab.laws.law import Law
 from attacklab.laws.sampling_check import Runs, compare, plain_runs
 from attacklab.processes.fresh import NoAnswer, TookTooLong, run_in_fresh_process

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from gmpy2 import mpq
 
-from attacklab.laws.errors import LawError, MassExceedsOne
+from attacklab.draws.errors import LawError, MassExceedsOne
 from attacklab.laws.outcomes import encode, tag
 
 

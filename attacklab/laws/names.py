@@ -27,7 +27,7 @@ from typing import Any
 import gmpy2
 import numpy as np
 
-from attacklab.laws.errors import ForeignCall, LawError, OpaqueState
+from attacklab.draws.errors import ForeignCall, LawError, OpaqueState
 from attacklab.laws.snapshot import CannotCompare, is_fixed, is_library, pickled
 
 CLOCKS_AND_GENERATORS = {

@@ -17,7 +17,7 @@ from typing import Any
 import gmpy2
 import numpy as np
 
-from attacklab.laws.errors import OpaqueOutcome, UnwritableOutcome
+from attacklab.draws.errors import OpaqueOutcome, UnwritableOutcome
 
 MPFR = type(gmpy2.mpfr(0))
 MPQ = type(gmpy2.mpq(0))

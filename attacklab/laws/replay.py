@@ -16,10 +16,10 @@ from collections.abc import Callable, Hashable, Iterable
 from operator import index
 from typing import Any, NoReturn
 
-from attacklab.laws.errors import LawError, LooksAtDraws, NotDeterministic, SamplerFailed
+from attacklab.draws.errors import LawError, LooksAtDraws, NotDeterministic, SamplerFailed
+from attacklab.draws.tape import Drawn, Leaf, Span
 from attacklab.laws.names import Names
 from attacklab.laws.outcomes import tag
-from attacklab.laws.tape import Drawn, Leaf, Span
 from attacklab.model.errors import passes_through
 from attacklab.model.random_bits import RandomBits
 from attacklab.model.releases import in_one_process

@@ -30,7 +30,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from attacklab.laws.errors import Contradicted, LawError, SamplerFailed
+from attacklab.draws.errors import Contradicted, LawError, SamplerFailed
 from attacklab.laws.law import Law
 from attacklab.laws.outcomes import tag
 from attacklab.model.errors import passes_through

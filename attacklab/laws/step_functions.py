@@ -15,7 +15,7 @@ import numpy as np
 from gmpy2 import mpq
 from numpy.typing import NDArray
 
-from attacklab.laws.errors import LawError, NotDeterministic
+from attacklab.draws.errors import LawError, NotDeterministic
 from attacklab.laws.law import Law
 from attacklab.laws.outcomes import tag
 

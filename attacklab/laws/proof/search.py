@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, TypeAlias
 
+from attacklab.draws.errors import SamplerFailed
 from attacklab.laws import (
     Deadline,
     Law,
@@ -27,7 +28,6 @@ from attacklab.laws import (
     sampling_check,
 )
 from attacklab.laws.decide import MOST_EPSILON
-from attacklab.laws.errors import SamplerFailed
 from attacklab.laws.fresh_process import require_agreement
 from attacklab.laws.outcomes import with_python_numbers
 from attacklab.laws.proof.words import figures_of, finding_of, otherwise, reason_of, verdict_of

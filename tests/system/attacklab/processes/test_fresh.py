@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 from gmpy2 import mpq
 
-from attacklab.laws.errors import NeverEnds
+from attacklab.draws.errors import NeverEnds
 from attacklab.model.errors import LabFault
 from attacklab.processes import fresh
 from attacklab.processes.fresh import NoAnswer, TookTooLong, run_in_fresh_process

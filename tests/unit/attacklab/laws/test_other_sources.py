@@ -12,8 +12,8 @@ from typing import Any
 import gmpy2
 import pytest
 
+from attacklab.draws.errors import ForeignCall, OpaqueOutcome, StateChanged
 from attacklab.laws import enumerate_law
-from attacklab.laws.errors import ForeignCall, OpaqueOutcome, StateChanged
 from attacklab.laws.outcomes import tag
 from attacklab.model.random_bits import RandomBits
 

@@ -21,8 +21,8 @@ import numpy as np
 from gmpy2 import mpq
 from numpy.typing import NDArray
 
-from attacklab.laws.errors import LawError, NotDeterministic
-from attacklab.laws.uniform import UniformInteger, is_undecided
+from attacklab.draws.errors import LawError, NotDeterministic
+from attacklab.draws.uniform import UniformInteger, is_undecided
 
 #: A path is put aside if it is this much lighter than the heaviest one waiting. So loops end at some point, while a
 #: sampler that looks at all bits of a word or two still reaches an outcome in every run.
