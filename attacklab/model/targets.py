@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.model.claims import Claim, PrivacyClaim
-from attacklab.model.domains import Domain, Rows, broken_condition
+from attacklab.model.domains import Domain
 from attacklab.model.errors import (
     LabFault,
     OutsideDomain,
@@ -189,8 +189,6 @@ class Target:
                 f"the relation of {shape.form} must be {known}, not {self.relation}: "
                 f"this domain has no pair of {self.relation} neighbours"
             )
-        if isinstance(shape, Rows):
-            shape.require_made_here()
         if self.domain.special is None:
             records = self.kind in (Kind.SUM, Kind.MEAN)
             known_special = replace(self.domain, special=records and not self.domain.excludes_numbers)
@@ -344,7 +342,7 @@ class Target:
         if self.relation is not None and pair.relation not in (None, self.relation):
             return f"its claim is for {self.relation} neighbours, and the pair is one by {pair.relation}"
         assert self.domain is not None  # noqa: S101 - nothing else is left
-        return f"the pair breaks {broken_condition(self.domain, pair)} of its domain"
+        return f"the pair breaks {self.domain.broken_by(pair)} of its domain"
 
     def takes(self, input_: Any) -> bool:
         """Whether an input lies in the domain."""

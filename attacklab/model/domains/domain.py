@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
 from attacklab.model.domains.numbers import Numbers
-from attacklab.model.domains.shapes import SHAPES, Lists, Queries, Rows, Shape
+from attacklab.model.domains.shapes import SHAPES, Queries, Shape
 from attacklab.model.errors import UsageError, UsageTypeError
 from attacklab.model.neighbours import NeighbouringPair, Relation, as_array, fingerprint
+
+CONDITIONS = ("floats_only", "integers", "non_negative", "bounds", "special")
+"""The fields of a domain in the order in which they are asked for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,10 +45,6 @@ class Domain(Numbers):
             return as_array(input_).ndim <= 1 and self.holds(input_)
         return self.shape.contains(input_, self)
 
-    def cast(self, input_: Any) -> Any:
-        """The same numbers in the type in which the domain has them; datasets that are not vectors stay as they are."""
-        return input_ if isinstance(self.shape, Rows | Lists) else super().cast(input_)
-
     def covers(self, pair: NeighbouringPair) -> bool:
         """Whether both inputs lie in the domain, and move between neighbours as it says."""
         if not (self.contains(pair.first) and self.contains(pair.second)):
@@ -53,6 +52,18 @@ class Domain(Numbers):
         if isinstance(self.shape, Queries):
             return self.shape.neighbours(pair)
         return self.shape is None or pair.relation in self.shape.relations
+
+    def broken_by(self, pair: NeighbouringPair) -> str:
+        """The first condition that a pair breaks, as it is declared, such as `integers=True`; empty if it covers it."""
+        tried = Domain(shape=self.shape, special=True)
+        if not tried.covers(pair):
+            return "the form of inputs" if self.shape is None else f"shape={self.shape!r}"
+        for name in CONDITIONS:
+            value = getattr(self, name)
+            tried = replace(tried, **{name: value})
+            if not tried.covers(pair):
+                return f"{name}={value!r}"
+        return ""
 
     def pairs(self, relation: Relation | None) -> Iterator[NeighbouringPair]:
         """Neighbouring pairs that follow from the shape, each once; none without a shape.

@@ -11,8 +11,6 @@ patterns of query answers.
 from __future__ import annotations
 
 import enum
-import importlib
-import importlib.util
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,9 +28,6 @@ from attacklab.model.neighbours import NeighbouringPair, Relation, as_array
 
 MOST_NUMBERS = 100_000
 """The most queries or steps of an input, and the most records of datasets that are tried."""
-
-LONGEST = 10_000
-"""The most numbers, or characters, that one person has."""
 
 MOST_RECORDS = 64
 """How many records a dataset has at the most, unless the domain says more."""
@@ -197,13 +192,6 @@ class _Datasets:
             if all(least <= len(side) <= most for side in sides[:2]):
                 yield sides
 
-    def _pairs_of_texts(
-        self, values: Sequence[str], distinct: Sequence[str], relation: Relation | None
-    ) -> Iterator[NeighbouringPair]:
-        widest = np.dtype(f"<U{max(map(len, (*values, *distinct)))}")
-        for first, second, by in self._datasets(values, distinct, relation):
-            yield NeighbouringPair.records(np.array(first, dtype=widest), np.array(second, dtype=widest), by)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Records(_Datasets):
@@ -234,165 +222,6 @@ class Records(_Datasets):
             yield NeighbouringPair.records(numbers.vector(first), numbers.vector(second), by)
 
 
-class HeldAs(enum.StrEnum):
-    """What a dataset of rows is."""
-
-    MATRIX = "matrix"
-    """A numpy array, one row a record."""
-    TUPLES = "tuples"
-    """A list of tuples."""
-    DICTS = "dicts"
-    """A list of dicts, which have the names of columns for keys."""
-    FIELDS = "fields"
-    """A numpy array with a field for each column."""
-    FRAME = "frame"
-    """A data frame of pandas."""
-
-    @classmethod
-    def _missing_(cls, value: object) -> HeldAs:
-        raise UsageError(f"held_as must be one of {', '.join(cls)}, not {value!r}")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Rows(_Datasets):
-    """A dataset of rows, one a person, such as gradients or a table; each number lies in the domain.
-
-    Attributes:
-        columns: the names of the columns.
-        held_as: what an input is: a matrix, tuples, dicts, fields or a frame.
-        least: how few records there may be.
-        most: how many records there may be.
-    """
-
-    form: ClassVar[str] = "rows"
-
-    columns: tuple[str, ...]
-    held_as: HeldAs = HeldAs.MATRIX
-    least: int = 0
-    most: int = MOST_RECORDS
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", _texts("columns", self.columns))
-        object.__setattr__(self, "held_as", HeldAs(self.held_as))
-        if not self.columns or len(set(self.columns)) < len(self.columns):
-            raise UsageError(f"columns must be one or more different names, not {list(self.columns)}")
-        super().__post_init__()
-
-    def require_made_here(self) -> None:
-        """Refuse datasets that cannot be made in this environment.
-
-        Raises:
-            UsageError: they are data frames, and there is no pandas.
-        """
-        if self.held_as is HeldAs.FRAME and importlib.util.find_spec("pandas") is None:
-            raise UsageError(
-                "rows that are held as a frame need pandas; install it (pip install pandas), or declare another held_as"
-            )
-
-    def contains(self, input_: Any, numbers: Numbers) -> bool:
-        """Whether an input is so held, and has so many rows of numbers of the domain."""
-        rows = self._rows(input_)
-        if rows is None or not self.least <= len(rows) <= self.most:
-            return False
-        return all(len(row) == len(self.columns) and numbers.holds(row) for row in rows)
-
-    def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:
-        """Rows that are all at one end of the domain, at both ends in turn, or at an end in one column only."""
-        low, high = numbers.ends()
-        middle = numbers.typed(_between(numbers, low, high, DISTINCT // 2))
-        width = range(len(self.columns))
-        rows = [
-            (low,) * len(width),
-            (high,) * len(width),
-            tuple(high if place % 2 else low for place in width),
-            (high, *(low,) * (len(width) - 1)),
-            (*(low,) * (len(width) - 1), high),
-            (middle,) * len(width),
-        ]
-        values = list(dict.fromkeys(rows))
-        for first, second, by in self._datasets(values, values, relation):
-            yield NeighbouringPair.records(self._held(first, numbers), self._held(second, numbers), by)
-
-    def _held(self, rows: Sequence[Any], numbers: Numbers) -> Any:
-        dtype = numbers.vector([]).dtype
-        match self.held_as:
-            case HeldAs.TUPLES:
-                return list(rows)
-            case HeldAs.DICTS:
-                return [dict(zip(self.columns, row, strict=True)) for row in rows]
-            case HeldAs.FIELDS:
-                return np.array(rows, dtype=[(name, dtype) for name in self.columns])
-        matrix = np.array(rows, dtype=dtype).reshape(len(rows), len(self.columns))
-        if self.held_as is HeldAs.MATRIX:
-            return matrix
-        return importlib.import_module("pandas").DataFrame(matrix, columns=list(self.columns))
-
-    def _rows(self, input_: Any) -> list[Any] | None:
-        """The rows of an input; None if it is not held so."""
-        names = list(self.columns)
-        match self.held_as:
-            case HeldAs.TUPLES if isinstance(input_, list) and all(isinstance(row, tuple) for row in input_):
-                return input_
-            case HeldAs.DICTS if isinstance(input_, list):
-                fits = all(isinstance(row, dict) and list(row) == names for row in input_)
-                return [list(row.values()) for row in input_] if fits else None
-            case HeldAs.FIELDS if isinstance(input_, np.ndarray) and list(input_.dtype.names or ()) == names:
-                return input_.tolist() if input_.ndim == 1 else None
-            case HeldAs.MATRIX if isinstance(input_, np.ndarray):
-                return list(input_) if input_.ndim == 2 else None
-            case HeldAs.FRAME if hasattr(input_, "itertuples"):
-                return list(input_.itertuples(index=False, name=None)) if list(input_.columns) == names else None
-        return None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Lists(_Datasets):
-    """A dataset in which each person has several numbers, or none.
-
-    Attributes:
-        longest: how many numbers a person may have.
-        named: whether an input is a dict that has a list for each name, rather than a list of lists.
-        least: how few people there may be.
-        most: how many people there may be.
-    """
-
-    form: ClassVar[str] = "lists"
-
-    longest: int
-    named: bool = False
-    least: int = 0
-    most: int = MOST_RECORDS
-
-    def __post_init__(self) -> None:
-        _require_count("longest", self.longest, 1, LONGEST)
-        if not isinstance(self.named, bool):
-            raise UsageTypeError(f"named of a domain must be True or False, not {self.named!r}")
-        super().__post_init__()
-
-    def contains(self, input_: Any, numbers: Numbers) -> bool:
-        """Whether an input has so many lists of numbers of the domain."""
-        if not isinstance(input_, dict if self.named else list) or not self.least <= len(input_) <= self.most:
-            return False
-        lists = input_.values() if isinstance(input_, dict) else input_
-        return all(
-            isinstance(theirs, list) and len(theirs) <= self.longest and (not theirs or numbers.holds(theirs))
-            for theirs in lists
-        )
-
-    def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:
-        """People who have one number, as many as there may be, or none, at either end of the domain."""
-        low, high = numbers.ends()
-        most = self.longest
-        tried = ((low,), (high,) * most, (), (high,), (low,) * most, (low, high)[:most])
-        values = list(dict.fromkeys(tried))
-        for first, second, by in self._datasets(values, values, relation):
-            longer, shorter = ([list(theirs) for theirs in side] for side in (first, second))
-            if self.named:
-                yield NeighbouringPair.records(*_named(longer, shorter), by)
-            else:
-                yield NeighbouringPair.records(longer, shorter, by)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Categories(_Datasets):
     """A dataset of categories, one a person, such as survey answers; an input is a numpy array of strings.
@@ -410,7 +239,9 @@ class Categories(_Datasets):
     most: int = MOST_RECORDS
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "names", _texts("categories", self.names))
+        if isinstance(self.names, str) or not all(isinstance(name, str) for name in self.names):
+            raise UsageTypeError(f"categories must be a list of strings, not {self.names!r}")
+        object.__setattr__(self, "names", tuple(self.names))
         if len(set(self.names)) < 2 or len(set(self.names)) != len(self.names):
             raise UsageError(f"categories must be two or more different names, not {list(self.names)}")
         super().__post_init__()
@@ -421,43 +252,9 @@ class Categories(_Datasets):
     def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002
         """Datasets in which one person has a category that others have, or that nobody else has."""
         tried = list(dict.fromkeys((*self.names[: 1 + NAMES_TRIED], self.names[-1])))
-        yield from self._pairs_of_texts(tried, self.names[:DISTINCT], relation)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Strings(_Datasets):
-    """A dataset of strings, one a person, such as words or URLs; an input is a numpy array of strings.
-
-    Attributes:
-        alphabet: the characters that may occur.
-        longest: the most characters of a string.
-        least: how few records there may be.
-        most: how many records there may be.
-    """
-
-    form: ClassVar[str] = "strings"
-
-    alphabet: str
-    longest: int
-    least: int = 0
-    most: int = MOST_RECORDS
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.alphabet, str) or len(set(self.alphabet)) < 2:
-            raise UsageError(f"an alphabet must have two or more characters, not {self.alphabet!r}")
-        _require_count("longest", self.longest, 1, LONGEST)
-        super().__post_init__()
-
-    def _holds(self, records: Any, numbers: Numbers) -> bool:  # noqa: ARG002 - there are none
-        characters = set(self.alphabet)
-        return all(isinstance(text, str) and len(text) <= self.longest and set(text) <= characters for text in records)
-
-    def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002
-        """Datasets in which one string is the longest, differs in its first or its last character, or is empty."""
-        usual, letter = self.alphabet[0] * self.longest, self.alphabet[1]
-        values = list(dict.fromkeys((usual, letter * self.longest, usual[:-1] + letter, letter + usual[1:], "")))
-        words = itertools.islice(itertools.product(self.alphabet, repeat=self.longest), DISTINCT)
-        yield from self._pairs_of_texts(values, ["".join(word) for word in words], relation)
+        widest = np.array(self.names).dtype
+        for first, second, by in self._datasets(tried, self.names[:DISTINCT], relation):
+            yield NeighbouringPair.records(np.array(first, dtype=widest), np.array(second, dtype=widest), by)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -466,53 +263,31 @@ class Streams:
 
     Attributes:
         length: how many steps.
-        grows: whether streams may be shorter, and neighbours differ by one event more at the end too.
     """
 
     form: ClassVar[str] = "streams"
+    relations: ClassVar[tuple[Relation, ...]] = (Relation.SUBSTITUTE,)
 
     length: int
-    grows: bool = False
 
     def __post_init__(self) -> None:
         _require_count("length", self.length, 1, MOST_NUMBERS)
-        if not isinstance(self.grows, bool):
-            raise UsageTypeError(f"grows of a domain must be True or False, not {self.grows!r}")
-
-    @property
-    def relations(self) -> tuple[Relation, ...]:
-        """One step replaced; and one added, where streams grow."""
-        return (Relation.SUBSTITUTE, Relation.ADD_REMOVE) if self.grows else (Relation.SUBSTITUTE,)
 
     def contains(self, input_: Any, numbers: Numbers) -> bool:
-        """Whether an input is a vector of as many numbers, or of fewer where streams grow."""
-        stream = as_array(input_)
-        fits = stream.shape == (self.length,) or (self.grows and stream.ndim == 1 and len(stream) < self.length)
-        return fits and numbers.holds(input_)
+        """Whether an input is a vector of as many numbers."""
+        return as_array(input_).shape == (self.length,) and numbers.holds(input_)
 
-    def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:
-        """Some step differs, among numbers that are equal, halved or alternating, or first high and then low.
-
-        Where streams grow, a high or a low number is appended to them.
-        """
+    def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002 - one
+        """Some step differs, among numbers that are equal, halved or alternating, or first high and then low."""
         low, high = numbers.ends()
-        families: list[Iterable[datasets.Datasets]] = []
-        for by in datasets.relations_of(relation, self.relations):
-            if by is Relation.SUBSTITUTE:
-                families += [datasets.at_places(low, high, self.length, by), self._replaced(low, high)]
-            else:
-                families += [self._appended(added, usual) for usual in (low, high) for added in (high, low)]
-        for first, second, by in datasets.interleaved(*families):
+        places = datasets.at_places(low, high, self.length, Relation.SUBSTITUTE)
+        for first, second, by in datasets.interleaved(places, self._replaced(low, high)):
             yield NeighbouringPair.records(numbers.vector(first), numbers.vector(second), by)
 
     def _replaced(self, low: Any, high: Any) -> Iterator[datasets.Datasets]:
         for count in filter(self.length.__gt__, datasets.COUNTS):
             rest = [low] * (self.length - count - 1)
             yield [high] * (count + 1) + rest, [high] * count + [low, *rest], Relation.SUBSTITUTE
-
-    def _appended(self, added: Any, usual: Any) -> Iterator[datasets.Datasets]:
-        for count in filter(self.length.__gt__, datasets.COUNTS):
-            yield [usual] * count + [added], [usual] * count, Relation.ADD_REMOVE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -568,23 +343,9 @@ class Graphs:
             yield from (none, ~np.eye(nodes, dtype=bool), star, path, ring, half | half.T)
 
 
-Shape: TypeAlias = Queries | Records | Rows | Lists | Categories | Strings | Streams | Graphs
+Shape: TypeAlias = Queries | Records | Categories | Streams | Graphs
 
-SHAPES: tuple[type[Shape], ...] = (Queries, Records, Rows, Lists, Categories, Strings, Streams, Graphs)
-
-
-def _named(longer: list[Any], shorter: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What people have by their names, which they keep where another one has come or gone."""
-    names = [f"person {place}" for place in range(len(longer))]
-    gone = next((place for place, theirs in enumerate(shorter) if theirs != longer[place]), len(shorter))
-    others = names if len(shorter) == len(longer) else names[:gone] + names[gone + 1 :]
-    return dict(zip(names, longer, strict=True)), dict(zip(others, shorter, strict=True))
-
-
-def _texts(label: str, values: Any) -> tuple[str, ...]:
-    if not isinstance(values, Iterable) or isinstance(values, str) or not all(isinstance(text, str) for text in values):
-        raise UsageTypeError(f"{label} must be a list of strings, not {values!r}")
-    return tuple(values)
+SHAPES: tuple[type[Shape], ...] = (Queries, Records, Categories, Streams, Graphs)
 
 
 def _between(numbers: Numbers, low: float, high: float, part: int) -> Fraction:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.model.domains import Categories, Domain, Queries, Streams, Strings
+from attacklab.model.domains import Categories, Domain, Queries, Streams
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Target
 from bench.detection.exact_noise import coins, discrete_laplace, laplace_law, pushed, response_law, truth_probability
@@ -185,7 +185,7 @@ SPECIMENS: tuple[Specimen, ...] = (
         "first_letter_kept", Target.dataset, "the first character of a word is told as it is", first_letter_kept,
         NeighbouringPair.records(np.array(["xxxx"]), np.array(["yxxx"]), Relation.SUBSTITUTE),
         lambda output: output[0] == "x", trials=100_000, epsilon=8.0, relation="substitute",
-        domain=Domain(shape=Strings(alphabet="xy", longest=4, least=1, most=1))
+        domain=Domain(shape=Categories(names=("xxxx", "yyyy", "xxxy", "yxxx"), least=1, most=1))
     ),
     broken(
         "average_of_repeats", Target.dataset, "sixteen answers to one query, each with the whole budget",

@@ -6,7 +6,6 @@ import itertools
 import json
 import math
 import re
-import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,14 +17,10 @@ from attacklab.model.domains import (
     Categories,
     Domain,
     Graphs,
-    Lists,
     Pattern,
     Queries,
     Records,
-    Rows,
     Streams,
-    Strings,
-    broken_condition,
     domain_from_text,
     read_pairs,
 )
@@ -33,7 +28,6 @@ from attacklab.model.errors import UsageError
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Target
 
-ROWS_HELD_AS = ("tuples", "dicts", "fields")
 DOMAINS = (
     Domain(),
     Domain(integers=True, bounds=(0.1, 7.0)),
@@ -42,14 +36,8 @@ DOMAINS = (
     Domain(shape=Queries(size=4), integers=True, non_negative=True),
     Domain(shape=Records(least=1, most=5), bounds=(-1, 2.5)),
     Domain(shape=Categories(names=("a", "b", "c"), most=6)),
-    Domain(shape=Strings(alphabet="ab", longest=3, most=4)),
     Domain(shape=Streams(length=4), bounds=(0, 1), integers=True),
-    Domain(shape=Streams(length=4, grows=True), bounds=(0, 1)),
     Domain(shape=Graphs(nodes=4)),
-    Domain(shape=Rows(columns=("a", "b"), most=5), bounds=(-1, 1)),
-    *(Domain(shape=Rows(columns=("a", "b"), held_as=held_as, most=5), integers=True) for held_as in ROWS_HELD_AS),
-    Domain(shape=Lists(longest=2, most=5), bounds=(0, 3), integers=True),
-    Domain(shape=Lists(longest=2, named=True, most=5), bounds=(0, 3)),
 )
 
 
@@ -65,10 +53,6 @@ def is_one_apart(longer: list[Any], shorter: list[Any]) -> bool:
 def neighbours(pair: NeighbouringPair, domain: Domain) -> bool:
     """Whether a pair is one of neighbours, by definition, told without the constructors of pairs."""
     one, other = (side.tolist() if isinstance(side, np.ndarray) else side for side in (pair.first, pair.second))
-    if isinstance(one, dict):
-        longer, shorter = sorted((one, other), key=len, reverse=True)
-        others = {name: shorter[name] for name in longer if name in shorter and shorter[name] == longer[name]}
-        return len(others) == len(longer) - 1 and len(shorter) == len(longer) - (pair.relation is Relation.ADD_REMOVE)
     if pair.relation is None:
         assert isinstance(domain.shape, Queries)
         reach = Fraction(domain.shape.sensitivity)
@@ -131,28 +115,7 @@ def test_a_domain_of_one_pattern_does_not_hold_pairs_of_another() -> None:
         (Domain(bounds=(0, 1)), [0, 1.0, 0.5], [math.nextafter(1.0, 2.0), -1, math.nan, math.inf]),
         (Domain(special=True), [math.nan, math.inf, 0.0], ["nan"]),
         (Domain(bounds=(0, 2**53)), [2**53], [2**53 + 1]),
-        (
-            Domain(shape=Rows(columns=("a", "b"), most=2), bounds=(0, 1)),
-            [np.ones((2, 2)), np.ones((0, 2))],
-            [np.ones((3, 2)), np.ones((2, 3)), np.ones(2), 2 * np.ones((1, 2)), [(1.0, 1.0)]],
-        ),
-        (
-            Domain(shape=Rows(columns=("a", "b"), held_as="tuples"), integers=True),
-            [[], [(1, 2)]],
-            [[(1, 2, 3)], [(1, 0.5)], [[1, 2]], np.ones((1, 2), dtype=int)],
-        ),
-        (
-            Domain(shape=Rows(columns=("a", "b"), held_as="dicts"), bounds=(0, 1)),
-            [[{"a": 0.5, "b": 1}]],
-            [[{"a": 0.5}], [{"a": 0.5, "c": 1}], [(0.5, 1)], {"a": 0.5, "b": 1}],
-        ),
-        (
-            Domain(shape=Lists(longest=2), bounds=(0, 1)),
-            [[], [[]], [[0.5], [1, 0]]],
-            [[[0, 0, 0]], [[2]], [0.5], {"a": [0.5]}, np.ones((1, 1))],
-        ),
-        (Domain(shape=Lists(longest=2, named=True), bounds=(0, 1)), [{}, {"a": [1, 0]}], [[[1]], {"a": 1}]),
-        (Domain(shape=Streams(length=2, grows=True), bounds=(0, 1)), [np.ones(2), np.ones(1)], [np.ones(3), 1.0]),
+        (Domain(shape=Streams(length=2), bounds=(0, 1)), [np.ones(2)], [np.ones(3), np.ones(1), 1.0]),
     ],
 )
 def test_a_domain_holds_what_it_says(domain: Domain, inside: list[Any], outside: list[Any]) -> None:
@@ -187,25 +150,17 @@ def test_a_pair_moved_into_a_domain_is_still_one_of_neighbours(domain: Domain, s
         (lambda: Domain(shape="records"), "shape of a domain must be one of"),
         (lambda: Queries(size=0), "size of a domain must be at least 1, not 0"),
         (lambda: Queries(size=2, patterns=("two",)), "pattern must be one of one, all"),
-        (lambda: Rows(columns=("a", "a")), "columns must be one or more different names"),
-        (lambda: Rows(columns=("a",), held_as="list"), "held_as must be one of matrix, tuples, dicts, fields, frame"),
-        (lambda: Lists(longest=0), "longest of a domain must be at least 1, not 0"),
-        (lambda: Lists(longest=1, named="yes"), "named of a domain must be True or False"),
-        (lambda: Streams(length=2, grows=1), "grows of a domain must be True or False"),
-        (lambda: Rows(columns=None), "columns must be a list of strings, not None"),
-        (lambda: Lists(longest=10**9), "longest of a domain must be at most 10,000, not 1,000,000,000"),
-        (lambda: Strings(alphabet="ab", longest=10**9), "longest of a domain must be at most 10,000"),
         (lambda: Streams(length=10**9), "length of a domain must be at most 100,000, not 1,000,000,000"),
         (lambda: Queries(size=10**9), "size of a domain must be at most 100,000"),
         (
             lambda: Target.dataset(
-                print, epsilon=1.0, relation="add-remove", domain=Domain(shape=Rows(columns=("a",), least=1, most=1))
+                print, epsilon=1.0, relation="add-remove", domain=Domain(shape=Records(least=1, most=1))
             ),
-            "relation of rows must be substitute, not add-remove: this domain has no pair of add-remove neighbours",
+            "relation of records must be substitute, not add-remove: this domain has no pair of add-remove neighbours",
         ),
         (lambda: Records(least=3, most=2), "least of a domain must be at most its most, 2, not 3"),
         (lambda: Categories(names=("a", "a")), "two or more different names"),
-        (lambda: Strings(alphabet="a", longest=2), "an alphabet must have two or more characters"),
+        (lambda: Categories(names="ab"), "categories must be a list of strings, not 'ab'"),
         (lambda: Domain.from_json({"shape": {"form": "trees"}}), "form out of queries, records"),
         (lambda: Domain.from_json({"size": 3}), "unexpected keyword argument 'size'"),
         (lambda: domain_from_text("integer"), "has 'integer'; use integers, non-negative"),
@@ -236,13 +191,6 @@ def test_bad_domains_are_refused_in_one_line(make: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message) as raised:
         make()
     assert "\n" not in str(raised.value)
-
-
-def test_frames_without_pandas_are_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    domain = Domain(shape=Rows(columns=("a", "b"), held_as="frame"), bounds=(0, 1))
-    with pytest.raises(UsageError, match=r"held as a frame need pandas; install it"):
-        Target.dataset(print, epsilon=1.0, domain=domain)
 
 
 def test_no_dataset_is_made_of_all_the_records_that_a_domain_may_have() -> None:
@@ -302,7 +250,7 @@ def test_pairs_are_read_from_a_file_with_every_bit(tmp_path: Path) -> None:
 def test_the_condition_that_a_pair_breaks_is_named(declared: Any, pair: Any, broken: str) -> None:
     domain = Domain(**declared)
     relation = None if "shape" not in declared else Relation.SUBSTITUTE
-    assert broken_condition(domain, NeighbouringPair(np.array(pair[0]), np.array(pair[1]), relation)) == broken
+    assert domain.broken_by(NeighbouringPair(np.array(pair[0]), np.array(pair[1]), relation)) == broken
 
 
 @pytest.mark.parametrize(

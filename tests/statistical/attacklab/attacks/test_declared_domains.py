@@ -15,7 +15,7 @@ import pytest
 
 from attacklab.attacks import ATTACKS, BlackBox
 from attacklab.auditing.referee import audit
-from attacklab.model.domains import Categories, Domain, Graphs, Queries, Records, Streams, Strings
+from attacklab.model.domains import Categories, Domain, Graphs, Queries, Records, Streams
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Kind, Release, Target
@@ -297,7 +297,6 @@ SHAPES: dict[str, tuple[Domain, Callable[[Any], float]]] = {
     "whole queries": (Domain(shape=Queries(size=5), integers=True, non_negative=True), lambda q: float(q[0])),
     "records": (Domain(shape=Records(), bounds=(0, 100)), lambda records: float(sum(records))),
     "categories": (Domain(shape=Categories(names=("no", "yes"))), lambda names: float(list(names).count("yes"))),
-    "strings": (Domain(shape=Strings(alphabet="ab", longest=4)), lambda words: float(sum(map(len, words)))),
     "streams": (Domain(shape=Streams(length=8), bounds=(0, 1)), lambda stream: float(sum(stream))),
     "graphs": (Domain(shape=Graphs(nodes=6)), lambda graph: float(np.sum(graph))),
 }

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from attacklab.auditing.referee import audit
-from attacklab.model.domains import Categories, Domain, Lists, Queries, Records, Rows, Streams
+from attacklab.model.domains import Categories, Domain, Queries, Records, Streams
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.targets import Target
 from tests.unit.attacklab.ideal import two_sided_geometric
@@ -213,68 +213,6 @@ SOUND = {
     "bits that all may differ": dataset(noisy(halves, 8.0), BITS),
     "a stream": dataset(noisy(lambda stream: float(stream.sum()), 1.0), Domain(shape=Streams(length=8), bounds=(0, 1))),
 }
-
-
-COLUMNS = ("u", "v", "w")
-UP_TO_FOUR: dict[str, Any] = {"integers": True, "bounds": (0, 4)}
-
-
-def sensitive(statistic: Callable[[Any], float], form: type) -> Callable[[Any], float]:
-    """The statistic of an input that must come as what the domain says it is."""
-
-    def checked(input_: Any) -> float:
-        assert type(input_) is form, type(input_)
-        return float(statistic(input_))
-
-    return checked
-
-
-SHAPES: dict[str, tuple[Domain, Callable[[Any], float], float]] = {
-    "a matrix": (Domain(shape=Rows(columns=COLUMNS), **UP_TO_FOUR), sensitive(np.sum, np.ndarray), 12.0),
-    "per-example gradients": (
-        Domain(shape=Rows(columns=COLUMNS), bounds=(-1, 1)),
-        sensitive(lambda rows: sum(float(np.abs(row).sum()) for row in rows), np.ndarray),
-        3.0,
-    ),
-    "tuples": (
-        Domain(shape=Rows(columns=COLUMNS, held_as="tuples"), **UP_TO_FOUR),
-        sensitive(lambda rows: sum(row[0] + row[2] for row in rows), list),
-        8.0,
-    ),
-    "dicts": (
-        Domain(shape=Rows(columns=COLUMNS, held_as="dicts"), **UP_TO_FOUR),
-        sensitive(lambda rows: sum(row["w"] for row in rows), list),
-        4.0,
-    ),
-    "fields": (
-        Domain(shape=Rows(columns=COLUMNS, held_as="fields"), **UP_TO_FOUR),
-        sensitive(lambda rows: rows["w"].sum(), np.ndarray),
-        4.0,
-    ),
-    "several records a person": (
-        Domain(shape=Lists(longest=3), **UP_TO_FOUR),
-        sensitive(lambda people: sum(map(len, people)), list),
-        3.0,
-    ),
-    "people by name": (
-        Domain(shape=Lists(longest=3, named=True), **UP_TO_FOUR),
-        sensitive(lambda people: sum(map(sum, people.values())), dict),
-        12.0,
-    ),
-    "a stream that grows": (
-        Domain(shape=Streams(length=12, grows=True), **UP_TO_FOUR),
-        sensitive(np.sum, np.ndarray),
-        4.0,
-    ),
-}
-
-
-@pytest.mark.parametrize("name", SHAPES)
-def test_a_sensitivity_is_measured_on_datasets_of_every_shape(name: str) -> None:
-    """Noise for half of the sensitivity is found, and noise for all of it not accused, but with probability 1e-9."""
-    domain, statistic, sensitivity = SHAPES[name]
-    assert refuted(audit(dataset(noisy(statistic, sensitivity / 2), domain, ADD), trials=TRIALS, until_refuted=True))
-    assert not refuted(audit(dataset(noisy(statistic, sensitivity), domain, ADD), trials=FEWER, alpha=ALPHA))
 
 
 def refuted(findings: list[Finding]) -> bool:
