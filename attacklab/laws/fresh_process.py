@@ -1,88 +1,86 @@
-"""A law is confirmed in a fresh process, with another hash seed, before a claim is judged by it.
+"""Laws are confirmed in fresh processes, each with another hash seed, before a claim is judged by them.
 
-Plain runs made there are compared with the law (`sampling_check`), and the law is found there once more.
+Every law is found there once more, and must be the same: so what depends on the order of a set of strings, on an
+address or on what an earlier run left is refused, however it is written. Plain runs made in the first of these
+processes are compared with the laws (`sampling_check`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 from attacklab.draws.errors import NeverEnds, NotDeterministic, SamplerFailed
-from attacklab.laws import sampling_check
 from attacklab.laws.law import Law
 from attacklab.laws.sampling_check import Runs, compare, plain_runs
-from attacklab.processes.fresh import NoAnswer, TookTooLong, run_in_fresh_process
+from attacklab.processes.fresh import HASH_SEEDS, NoAnswer, TookTooLong, run_in_fresh_processes
 
 _LONGEST_RUN = 10.0
 """How much longer than the time for plain runs the last of them may take, in seconds."""
 
-_SLOWER = 4
-"""How many times as long as here the law may take there."""
+_SLOWER = 4 * len(HASH_SEEDS)
+"""How many times as long as here a law may take there, where they are all sought at the same time."""
 
 
 def require_agreement(
-    law: Law,
+    laws: Sequence[Law],
     sampler: Callable[..., Any],
-    *arguments: Any,
-    find: Callable[[Callable[..., Any]], Law] | None = None,
-    found_in: float = 0.0,
-    runs: int | None = None,
-    seconds: float | None = None,
-    seed: int = 0,
-) -> int:
-    """Run a sampler in another process, compare its outcomes with its law, and find that anew.
+    inputs: Sequence[Any],
+    find: Callable[[Callable[..., Any]], Law],
+    *,
+    found_in: float,
+    runs: int,
+    seconds: float,
+) -> list[int]:
+    """Find laws anew in other processes, and compare them with plain runs there.
 
     Args:
-        law: the law of `sampler(*arguments, bits)`.
+        laws: the law of `sampler(input, bits)` for each input.
         sampler: draws from the source of bits that is its last argument.
-        *arguments: what precedes that.
-        find: finds the law of a sampler without arguments; None leaves that out.
-        found_in: how many seconds that took here.
-        runs: how many plain runs are made; `sampling_check.RUNS` if not given.
-        seconds: after so long no further one is begun; `sampling_check.SECONDS` if not given.
-        seed: the seed of the source of bits.
+        inputs: what precedes that.
+        find: finds the law of a sampler without arguments.
+        found_in: how many seconds all the laws took here.
+        runs: how many plain runs are made of each input.
+        seconds: how long the plain runs of one input may take.
 
     Returns:
-        How many plain runs were made.
+        How many plain runs of each input were made.
 
     Raises:
-        NotDeterministic: the law is another there.
+        NotDeterministic: a law is another there.
         LawError: no law is found there.
         Contradicted: a true law would give such counts with probability at most `sampling_check.FALSE_ALARM`.
         SamplerFailed: a run raised, or ended its process.
         NeverEnds: a run took more than 10 s, or nearly that.
         CannotBeSent: the sampler or its arguments cannot be sent to another process.
     """
-    runs = sampling_check.RUNS if runs is None else runs
-    seconds = sampling_check.SECONDS if seconds is None else seconds
-    longest = seconds + _LONGEST_RUN + _SLOWER * found_in
+    longest = len(inputs) * seconds + _LONGEST_RUN + _SLOWER * found_in
+    calls = [(_observed, (sampler, inputs, find, 0 if number else runs, seconds)) for number in range(len(HASH_SEEDS))]
     try:
-        observed, digest = run_in_fresh_process(
-            _observed, sampler, arguments, find, runs, seconds, seed, seconds=longest
-        )
+        (observed, *_), digests = zip(*run_in_fresh_processes(calls, seconds=longest), strict=True)
     except TookTooLong as error:
         message = f"a plain run of the sampler did not end within {_LONGEST_RUN:g} s; make every run end"
         raise NeverEnds(message) from error
     except NoAnswer as error:
         raise SamplerFailed(f"a plain run of the sampler ended its process ({error.how}); let it return") from error
-    compare(law, observed)
-    if find is not None and digest != law.digest():
+    if any(there != [law.digest() for law in laws] for there in digests):
         raise NotDeterministic(
             "the sampler has another law in another process; let it depend on nothing but its arguments and its bits: "
-            "no address, no hash, no file, no setting of the process"
+            "sort sets, use no address, no hash, no file, no setting of the process"
         )
-    return len(observed.numbers)
+    for law, made in zip(laws, observed, strict=True):
+        compare(law, made)
+    return [len(made.numbers) for made in observed]
 
 
 def _observed(
     sampler: Callable[..., Any],
-    arguments: tuple[Any, ...],
-    find: Callable[[Callable[..., Any]], Law] | None,
+    inputs: Sequence[Any],
+    find: Callable[[Callable[..., Any]], Law],
     runs: int,
     seconds: float,
-    seed: int,
-) -> tuple[Runs, str]:
-    observed = plain_runs(sampler, arguments, runs, seconds, seed)
-    return observed, find(partial(sampler, *arguments)).digest() if find else ""
+) -> tuple[list[Runs], list[str]]:
+    """Plain runs of each input, if any are asked for, and the digests of their laws."""
+    observed = [plain_runs(sampler, (input_,), runs, seconds, seed=0) for input_ in inputs] if runs else []
+    return observed, [find(partial(sampler, input_)).digest() for input_ in inputs]

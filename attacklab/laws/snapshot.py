@@ -29,7 +29,7 @@ _PLAIN = frozenset({int, bool, str, bytes, type(None), float, complex, range, Fr
 _LIBRARIES = frozenset({*sys.stdlib_module_names, "numpy", "scipy", "gmpy2", "typing_extensions", "hypothesis"}) - {
     "__main__"
 }
-_INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 _WRAPPING = (
     property, staticmethod, classmethod, functools.cached_property, types.MappingProxyType, types.CellType,
 )  # fmt: skip
@@ -53,7 +53,7 @@ def is_library(module: Any) -> bool:
     if module.partition(".")[0] not in _LIBRARIES:
         return module.startswith("attacklab.")
     file = getattr(sys.modules.get(module), "__file__", None) or ""
-    return module in sys.modules and (not file or file.startswith(_INSTALLED))
+    return module in sys.modules and (not file or file.startswith(INSTALLED))
 
 
 def is_fixed(value: Any) -> bool:

@@ -3,9 +3,10 @@
 What a function computes from its arguments alone is the same there. What it computes from an identity, a hash, a
 counter in a module or a global generator is probably not.
 
-A Python takes a second to start and to import the lab, so one is kept that forks for each call; each call finds the
-state that the imports left. It starts at the first call and runs none of the caller's code. What a call leaves running
-ends with it, at the latest when this process ends. A system that cannot fork starts a Python for each call.
+A Python takes a second to start and to import the lab, so one is kept for each hash seed, and forks for each call;
+each call finds the state that the imports left. It starts at the first call and runs none of the caller's code. What a
+call leaves running ends with it, at the latest when this process ends. A system that cannot fork starts a Python for
+each call.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -45,6 +46,10 @@ LOOK_SECONDS = 1.0
 
 STARTING_SECONDS = 120.0
 """How long a Python may take to start and to import, on a busy machine."""
+
+HASH_SEEDS = (1, 592, 19, 286, 1610)
+"""Hash seeds of the other processes; the first is that of a single call. A set of two short strings has both orders
+under some two of them, but for 1 pair in 16. They were chosen so that of 115 common words all but 1 pair in 100 do."""
 
 _SEED = 0x5EED
 """The seed of the global generators in the other process."""
@@ -78,9 +83,6 @@ class TookTooLong(NoAnswer):
 def run_in_fresh_process(function: Callable[..., Result], *arguments: Any, seconds: float = SECONDS) -> Result:
     """Call `function(*arguments)` in another process.
 
-    What it prints, to either stream, goes to standard error. Its standard input is empty. One call runs at a time;
-    threads wait for each other.
-
     Args:
         function: what to call.
         *arguments: what to call it with.
@@ -90,23 +92,48 @@ def run_in_fresh_process(function: Callable[..., Result], *arguments: Any, secon
         A copy of what the call returned.
 
     Raises:
-        LabError: the call raised it; it is of the same type, with the same message.
-        CannotBeSent: something cannot be pickled, or cannot be loaded there.
-        TookTooLong: the call took longer than `seconds`.
-        NoAnswer: the call ended the process.
-        LabFault: the call raised anything else; the traceback is in a note (`__notes__`).
+        LabError: as `run_in_fresh_processes` says.
     """
-    name = name_of(function)
-    payload, classes = sent(function, arguments)
-    call = _in_a_fork if hasattr(os, "fork") else _in_a_new_process
-    reply = call(name, pickle.dumps((sys.path, str(Path.cwd()), payload)), seconds)
+    return run_in_fresh_processes([(function, arguments)], seconds=seconds)[0]  # type: ignore[no-any-return]
+
+
+def run_in_fresh_processes(
+    calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]], *, seconds: float = SECONDS
+) -> list[Any]:
+    """Make some calls at the same time, each in a process with another hash seed: the first of `HASH_SEEDS`.
+
+    What they print, to either stream, goes to standard error. Their standard input is empty. Threads of this process
+    wait for each other.
+
+    Args:
+        calls: functions, and what to call them with.
+        seconds: the timeout of all of them.
+
+    Returns:
+        Copies of what the calls returned.
+
+    Raises:
+        LabError: a call raised it; it is of the same type, with the same message.
+        CannotBeSent: something cannot be pickled, or cannot be loaded there.
+        TookTooLong: a call took longer than `seconds`.
+        NoAnswer: a call ended its process.
+        LabFault: a call raised anything else; the traceback is in a note (`__notes__`).
+    """
+    payloads = [sent(*call) for call in calls]
+    requests = [pickle.dumps((sys.path, str(Path.cwd()), payload)) for payload, _ in payloads]
+    names = [name_of(function) for function, _ in calls]
+    replies = (_in_forks if hasattr(os, "fork") else _in_new_processes)(names, requests, seconds)
+    return [_result(name, reply, kinds) for name, reply, (_, kinds) in zip(names, replies, payloads, strict=True)]
+
+
+def _result(name: str, reply: bytes, classes: list[type]) -> Any:
     how, answer = pickle.loads(reply)  # noqa: S301 - our own process wrote it
     if how == "died":
         raise NoAnswer(name, answer)
     if how == "raised":
         raise answer
     try:
-        return read_answer(answer, classes)  # type: ignore[no-any-return]
+        return read_answer(answer, classes)
     except Exception as error:  # whatever the classes of the result do when they are made
         raise CannotBeSent(f"what {name} returned in another process cannot be read: {in_one_line(error)}") from error
 
@@ -114,7 +141,7 @@ def run_in_fresh_process(function: Callable[..., Result], *arguments: Any, secon
 class _Forker:
     """A running process that makes each call in a fork. Close it where `is_usable` is false after a call."""
 
-    def __init__(self) -> None:
+    def __init__(self, hash_seed: int) -> None:
         requests, self._requests = Pipe(duplex=False)
         self._answers, answers = Pipe(duplex=False)
         loaded = [module for module in sys.modules if module.startswith("attacklab.")]
@@ -125,7 +152,7 @@ class _Forker:
                 [sys.executable, *flags, "-c", _PROGRAM, ",".join(imports), *sys.path],
                 stdin=requests.fileno(),
                 stdout=answers.fileno(),
-                env=_environment(),
+                env=_environment(hash_seed),
             )
         self._is_ready, self._is_asked = False, False
 
@@ -140,15 +167,21 @@ class _Forker:
         self._requests.close()
         self._answers.close()
 
-    def call(self, name: str, request: bytes, seconds: float) -> bytes:
-        """Make the call that a request holds; errors call it by the name."""
+    def ask(self, name: str, request: bytes) -> None:
+        """Begin the call that a request holds; errors call it by the name."""
         self._is_asked = True
         try:
             if not self._is_ready and self._reply(STARTING_SECONDS) is None:
                 raise NoAnswer(name, f"did not start within {STARTING_SECONDS:g} s")
             self._is_ready = True
             self._requests.send_bytes(request)
-            reply = self._reply(seconds)
+        except (EOFError, OSError):
+            raise NoAnswer(name, _told(self._group.status())) from None
+
+    def answer(self, name: str, began: float, seconds: float) -> bytes:
+        """The answer to the call that was begun, if it comes in time."""
+        try:
+            reply = self._reply(began + seconds - time.monotonic())
         except (EOFError, OSError):
             raise NoAnswer(name, _told(self._group.status())) from None
         if reply is None:
@@ -174,42 +207,44 @@ def _told(status: int | None) -> str:
 
 
 _asking = threading.Lock()
-_forker: _Forker | None = None
+_forkers: dict[int, _Forker] = {}
 
 
-def _in_a_fork(name: str, request: bytes, seconds: float) -> bytes:
-    global _forker
+def _in_forks(names: Sequence[str], requests: Sequence[bytes], seconds: float) -> list[bytes]:
     with _asking:
-        if _forker is None:
-            _forker = _Forker()
         try:
-            return _forker.call(name, request, seconds)
-        finally:  # it may have been late, or Ctrl-C came, and it is still at work
-            if not _forker.is_usable:
-                _close()
+            for seed in HASH_SEEDS[: len(names)]:  # all start before one is waited for
+                if seed not in _forkers:
+                    _forkers[seed] = _Forker(seed)
+            asked = [(name, _forkers[seed]) for name, seed in zip(names, HASH_SEEDS, strict=False)]
+            for (name, forker), request in zip(asked, requests, strict=True):
+                forker.ask(name, request)
+            began = time.monotonic()
+            return [forker.answer(name, began, seconds) for name, forker in asked]
+        finally:  # one may have been late, or Ctrl-C came, and it is still at work
+            for seed in [seed for seed, forker in _forkers.items() if not forker.is_usable]:
+                _forkers.pop(seed).close()
 
 
 def close() -> None:
-    """End the process that is kept; the next call starts one."""
+    """End the processes that are kept; the next call starts one."""
     with _asking:
-        _close()
+        while _forkers:
+            _forkers.popitem()[1].close()
 
 
-def _close() -> None:
-    global _forker
-    if _forker is not None:
-        _forker.close()
-        _forker = None
-
-
-def _environment() -> dict[str, str]:
-    """Another hash seed than this process has; one thread, since a process with several had better not fork."""
-    seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+def _environment(hash_seed: int) -> dict[str, str]:
+    """One thread, since a process with several had better not fork."""
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    return {**os.environ, **threads, "PYTHONHASHSEED": seed}
+    return {**os.environ, **threads, "PYTHONHASHSEED": str(hash_seed)}
 
 
-def _in_a_new_process(name: str, request: bytes, seconds: float) -> bytes:
+def _in_new_processes(names: Sequence[str], requests: Sequence[bytes], seconds: float) -> list[bytes]:
+    calls = zip(names, requests, HASH_SEEDS, strict=False)
+    return [_in_a_new_process(name, request, seconds, seed) for name, request, seed in calls]
+
+
+def _in_a_new_process(name: str, request: bytes, seconds: float, hash_seed: int) -> bytes:
     """A call in a Python started for it."""
     code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import answer_once; answer_once()"
     try:
@@ -217,7 +252,7 @@ def _in_a_new_process(name: str, request: bytes, seconds: float) -> bytes:
             [sys.executable, "-c", code],
             input=request,
             stdout=subprocess.PIPE,
-            env=_environment(),
+            env=_environment(hash_seed),
             timeout=seconds,
             check=True,
         )
@@ -229,9 +264,9 @@ def _in_a_new_process(name: str, request: bytes, seconds: float) -> bytes:
 
 
 def _forget() -> None:
-    """In a fork of this process: leave the lock and the process that is kept to the one that has them."""
-    global _asking, _forker
-    _asking, _forker = threading.Lock(), None
+    """In a fork of this process: leave the lock and the processes that are kept to the one that has them."""
+    global _asking, _forkers
+    _asking, _forkers = threading.Lock(), {}
 
 
 if hasattr(os, "register_at_fork"):

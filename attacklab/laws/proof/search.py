@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, TypeAlias
@@ -120,7 +120,7 @@ class Search:
         progress: called with a line that says how far the proof has come.
         is_one_pair: whether the inputs are the two of one pair, rather than a domain.
         line: how far the proof has come.
-        found_in: how many seconds each law took.
+        found_in: how many seconds the laws took.
     """
 
     target: Target
@@ -131,7 +131,7 @@ class Search:
     progress: Callable[[str], None] | None
     is_one_pair: bool = False
     line: str = ""
-    found_in: list[float] = field(default_factory=list)
+    found_in: float = 0.0
 
     def finding(self, scope: Scope, spec: str | None) -> Finding:
         """Search, and say what was found.
@@ -183,7 +183,7 @@ class Search:
                 return [*laws, Law({})]  # the second law, whatever it is, would decide nothing
             try:
                 laws.append(law_of(self.target, input_, self.limits, self._begin(f"the law of {self._name(number)}")))
-                self.found_in.append(time.perf_counter() - began)
+                self.found_in += time.perf_counter() - began
             except SamplerFailed as error:
                 where = self._name(number) if self.is_one_pair else f"input {input_!r}"
                 raise SamplerFailed(f"on {where}, {error}") from error.__cause__
@@ -223,24 +223,20 @@ class Search:
         return f"{f'; {obstacle}' if obstacle else ''}{left_open}; {otherwise(self.target)}"
 
     def _confirmed(self, laws: Sequence[Law]) -> str:
-        """Compare each law with plain runs in another process; say how many runs there were."""
-        runs, counts = sampling_check.RUNS, []
+        """Find the laws anew and compare them with plain runs, in other processes; say how many runs there were."""
+        runs = sampling_check.RUNS
         if not self.is_one_pair:
             runs = max(runs // len(laws), min(runs, FEWEST_RUNS))
-        for number, (input_, law) in enumerate(zip(self.inputs, laws, strict=True)):
-            self._begin(f"plain runs of {self._name(number)}, in another process")
-            seconds = min(sampling_check.SECONDS, self._deadline.left / 2 / (len(laws) - number))
-            counts.append(
-                require_agreement(
-                    law,
-                    sampler_of(self.target),
-                    input_,
-                    find=partial(closed_or_open_law, limits=self.limits),
-                    found_in=self.found_in[number],
-                    runs=runs,
-                    seconds=seconds,
-                )
-            )
+        self._begin("plain runs, and the laws once more, in other processes")
+        counts = require_agreement(
+            laws,
+            sampler_of(self.target),
+            self.inputs,
+            partial(closed_or_open_law, limits=self.limits),
+            found_in=self.found_in,
+            runs=runs,
+            seconds=min(sampling_check.SECONDS, self._deadline.left / 2 / len(laws)),
+        )
         return " and ".join(f"{count:,}" for count in (counts if self.is_one_pair else [sum(counts)]))
 
     def _late(self, late: OutOfTime) -> str:

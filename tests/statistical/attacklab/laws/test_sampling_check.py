@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import re
@@ -29,13 +30,7 @@ from attacklab.laws.outcomes import tag
 from attacklab.laws.sampling_check import Runs, compare, upper_tail
 from attacklab.model.random_bits import RandomBits
 
-RUNS = sampling_check.RUNS
-
-
-@pytest.fixture(autouse=True)
-def plain_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """These tests are about the runs themselves: all of them are made."""
-    monkeypatch.setattr(sampling_check, "RUNS", RUNS)
+RUNS = 20_000
 
 
 SIXTEEN = Law({k: Fraction(1, 16) for k in range(16)})
@@ -43,6 +38,14 @@ SIXTEEN = Law({k: Fraction(1, 16) for k in range(16)})
 
 def _four_bits(bits: RandomBits) -> int:
     return bits.take(4)
+
+
+def _agreement(law: Law, sampler: Callable[[RandomBits], Any], *, seconds: float = 60.0) -> int:
+    """What the other processes make of a law that is found to be this one there, too."""
+    (made,) = require_agreement(
+        [law], lambda _, bits: sampler(bits), [0], lambda _: law, found_in=0.0, runs=RUNS, seconds=seconds
+    )
+    return made
 
 
 def _exact_tail(count: int, trials: int, probability: Fraction) -> Fraction:
@@ -98,13 +101,13 @@ def test_no_true_law_is_refused_in_a_thousand_repetitions() -> None:
 
 
 def test_at_full_length_a_coin_may_be_off_by_one_per_cent_but_not_by_four() -> None:
-    def coin(limit: int, bits: RandomBits) -> bool:
-        return bits.take(16) < limit
+    def coin(limit: int) -> Callable[[RandomBits], bool]:
+        return lambda bits: bits.take(16) < limit
 
     law, half = Law({True: mpq(1, 2), False: mpq(1, 2)}), 1 << 15
-    assert require_agreement(law, coin, half + half // 50) == 20_000
+    assert _agreement(law, coin(half + half // 50)) == 20_000
     with pytest.raises(Contradicted, match=r"outcome (True|False) of type bool came up"):
-        require_agreement(law, coin, half + half * 8 // 100)
+        _agreement(law, coin(half + half * 8 // 100))
 
 
 def _refusal(law: Law, sampler: Callable[[RandomBits], Any], runs: int = 20_000) -> str:
@@ -196,7 +199,7 @@ def test_runs_stop_when_the_time_is_up_and_a_prefix_of_fixed_length_is_counted()
         time.sleep(0.02)
         return bits.take(4)
 
-    made = require_agreement(SIXTEEN, slow, seconds=0.5)
+    made = _agreement(SIXTEEN, slow, seconds=0.5)
     assert 1 <= made <= 30
     counted = compare(Law({0: 1}), _runs([0], [0] * made, 20_000))
     assert counted in {20_000 >> halvings for halvings in range(15)}
@@ -211,11 +214,11 @@ def test_a_run_that_raises_is_refused() -> None:
 
     for error in (ZeroDivisionError, SystemExit):
         with pytest.raises(SamplerFailed, match=rf"^plain run \d+ of the sampler raised {error.__name__}: on"):
-            require_agreement(Law({1: 1}), fails, error)
+            _agreement(Law({1: 1}), functools.partial(fails, error))
     with pytest.raises(SamplerFailed, match=r"a plain run of the sampler ended its process \(exited with status 3\)"):
-        require_agreement(Law({1: 1}), lambda _bits: os._exit(3))
+        _agreement(Law({1: 1}), lambda _bits: os._exit(3))
     with pytest.raises(OpaqueOutcome, match="not of list"):
-        require_agreement(Law({1: 1}), lambda _bits: [1])
+        _agreement(Law({1: 1}), lambda _bits: [1])
 
 
 def test_a_run_that_never_ends_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,5 +229,5 @@ def test_a_run_that_never_ends_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(fresh_process, "_LONGEST_RUN", 0.3)
     with pytest.raises(NeverEnds, match="a plain run of the sampler did not end") as caught:
-        require_agreement(Law({0: 1}), endless, seconds=0.2)
+        _agreement(Law({0: 1}), endless, seconds=0.2)
     assert isinstance(caught.value, LawError)

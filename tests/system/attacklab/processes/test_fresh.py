@@ -27,7 +27,13 @@ from gmpy2 import mpq
 from attacklab.draws.errors import NeverEnds
 from attacklab.model.errors import LabFault
 from attacklab.processes import fresh
-from attacklab.processes.fresh import NoAnswer, TookTooLong, run_in_fresh_process
+from attacklab.processes.fresh import (
+    HASH_SEEDS,
+    NoAnswer,
+    TookTooLong,
+    run_in_fresh_process,
+    run_in_fresh_processes,
+)
 from attacklab.processes.sending import CannotBeSent
 from tests.system.attacklab.processes.looking import ends
 
@@ -47,6 +53,10 @@ def _counted(value: int) -> int:
     global _calls
     _calls += 1
     return value + _calls
+
+
+def _orders(pairs: list[tuple[str, str]]) -> list[bool]:
+    return [next(iter(set(pair))) == pair[0] for pair in pairs]
 
 
 class _Adder:
@@ -93,10 +103,20 @@ def test_the_other_process_has_another_hash_seed_and_other_global_random_state()
     assert _call(lambda: np.random.get_state()[1].tolist()) != np.random.get_state()[1].tolist()
 
 
-def test_a_hash_seed_that_this_process_was_given_is_not_used_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    for seed in ("0", "1", "2"):
-        monkeypatch.setenv("PYTHONHASHSEED", seed)
-        assert fresh._environment()["PYTHONHASHSEED"] not in {seed, "random"}
+def test_calls_at_the_same_time_have_hash_seeds_of_their_own_and_all_end_when_one_is_late() -> None:
+    calls = [(hash, ("a string",))] * len(HASH_SEEDS)
+    hashes = run_in_fresh_processes(calls)
+    assert hashes == run_in_fresh_processes(calls)
+    assert len({hash("a string"), *hashes}) == 1 + len(HASH_SEEDS)
+    with pytest.raises(TookTooLong):
+        run_in_fresh_processes([(time.sleep, (600,)), (os.getppid, ())], seconds=1)
+    assert run_in_fresh_processes(calls) == hashes
+
+
+def test_typical_pairs_of_strings_lie_in_both_orders_under_these_hash_seeds() -> None:
+    pairs = [("yes", "no"), ("a", "b"), ("ann", "bob"), ("male", "female"), ("red", "blue"), ("true", "false")]
+    orders = run_in_fresh_processes([(_orders, (pairs,))] * len(HASH_SEEDS))
+    assert all(len(set(seen)) == 2 for seen in zip(*orders, strict=True))
 
 
 def test_each_call_finds_the_state_of_a_fresh_import() -> None:

@@ -34,7 +34,8 @@ def test_other_sources_are_refused_however_seldom_they_decide(sampler: Callable[
 
 def test_a_sampler_in_a_file_that_is_called_like_a_module_is_refused() -> None:
     space: dict[str, Any] = {"__name__": "numbers", "__file__": "numbers.py", "seen": {}}
-    exec("def noisy(x, bits): return seen.setdefault('first', x)", space)  # noqa: S102 - a user's file
+    code = "def noisy(x, bits): return seen.setdefault('first', x)"
+    exec(compile(code, "numbers.py", "exec"), space)  # noqa: S102 - a user's file
     with pytest.raises(ForeignCall, match="file called like the module numbers; rename it"):
         enumerate_law(space["noisy"], 0)
 
