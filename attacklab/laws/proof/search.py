@@ -227,7 +227,7 @@ class Search:
         runs = sampling_check.RUNS
         if not self.is_one_pair:
             runs = max(runs // len(laws), min(runs, FEWEST_RUNS))
-        self._begin("the laws once more, and plain runs, in other processes")
+        self._begin("plain runs and the laws once more, in other processes")
         counts = require_agreement(
             laws,
             sampler_of(self.target),
