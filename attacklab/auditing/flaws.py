@@ -69,6 +69,9 @@ class Flaw:
 
     Attributes:
         name: that of the attack that looks for it, or one of `NAMES`.
+        code: its number, which never changes and is never given to another flaw.
+        title: two words for it, for a narrow column.
+        sentence: what it is, in at most 40 characters.
         weakness: the sort of weakness in software that it is, as others number them.
         what: what it is, in a few sentences.
         example: about ten lines of Python that have it; they end in a `target`.
@@ -78,6 +81,9 @@ class Flaw:
     """
 
     name: str
+    code: str
+    title: str
+    sentence: str
     weakness: Weakness
     what: str
     example: str
@@ -95,6 +101,9 @@ def catalogue() -> Mapping[str, Flaw]:
     return {
         name: Flaw(
             name,
+            entry["code"],
+            entry["title"],
+            entry["sentence"],
             weaknesses[entry["cwe"]],
             entry["what"].strip(),
             entry["example"].strip(),

@@ -49,7 +49,7 @@ class Command:
 
 
 COMMANDS = (
-    Command("list", "list_", "List attacks, libraries, experiments and targets."),
+    Command("list", "list_", "List what there is to attack or run; explain a flaw."),
     Command("run", "run", "Run experiments; write data, figures and a page.", needs_lab=True),
     Command("reports", "reports", "Write pages from records, and mark older ones.", needs_lab=True),
     Command("audit", "audit", "Run every attack that applies against a target."),
@@ -59,7 +59,6 @@ COMMANDS = (
         "Decide a claim by exact laws or by a certificate.",
     ),
     Command("poc", "poc", "Write a finding as one script that shows it to a maintainer."),
-    Command("explain", "explain", "Say what a flaw is, why it leaks and how it is repaired."),
     Command("calibrate", "calibrate", "Hold a formula for noise to certified bounds."),
     Command("demo", "demo", "Show attacks live, on naive mechanisms and exact twins.", needs_lab=True),
     Command("challenge", "challenge", "List challenges, or judge what was handed in.", needs_lab=True),

@@ -19,10 +19,7 @@ from attacklab.cli.status import Status
 from attacklab.cli.target_options import TargetOptions
 from attacklab.cli.where import executor
 from attacklab.model.errors import UsageError
-from attacklab.model.findings import Finding, Verdict
-from attacklab.model.targets import Kind
 from attacklab.reporting.progress import progress
-from attacklab.reporting.summary import UNDECIDED
 
 
 def command(
@@ -55,6 +52,7 @@ def command(
     json: options.Json = None,
     sarif: options.Sarif = None,
     html: options.Html = None,
+    verbose: options.Verbose = None,
 ) -> None:
     """Run every attack that applies against a target."""
     asked = TargetOptions.of_parameters(locals())
@@ -63,9 +61,16 @@ def command(
         raise UsageError("--maximise-epsilon runs in this process; leave out --workers and --scheduler")
     files.require_writable()
     elsewhere = asked.elsewhere()
+    place = asked.place  # now: a target may go to another folder
     with only_findings_on_output():
         loaded = asked.load()
-    settings: dict[str, Any] = {"alpha": alpha, "seed": seed, "spend_all": spend_all, "spec": asked.spec(), "say": say}
+    settings: dict[str, Any] = {
+        "alpha": alpha,
+        "seed": seed,
+        "spend_all": spend_all,
+        "spec": asked.spec(),
+        "say": say if verbose else _silent,
+    }
     with (
         _interruptible(),
         only_findings_on_output(),
@@ -81,12 +86,8 @@ def command(
         findings = [constant] if constant else audit(loaded, chosen, trials=trials, **settings)
     if attack is None and not ideal_noise:  # what was not asked for is left out where it has no pair
         findings = [one for one in findings if one.attack != Alignment().name or one.pair is not None]
-    files.write(findings, asked.place)
-    _say_if_undecided(findings, loaded.kind)
-    status = status_of(findings)
-    if status is Status.REFUTED:
-        _say_errors(findings)
-    raise typer.Exit(status)
+    files.write(findings, place, verbose)
+    raise typer.Exit(status_of(findings))
 
 
 def _attacks(names: Sequence[str] | None) -> list[Attack] | None:
@@ -105,25 +106,5 @@ def _interruptible() -> Iterator[None]:
         raise typer.Exit(Status.INTERRUPTED) from None
 
 
-def _say_errors(findings: Sequence[Finding]) -> None:
-    """Say what else went wrong, where the status tells of a refuted claim only."""
-    failed = dict.fromkeys(finding.attack for finding in findings if finding.verdict is Verdict.ERROR)
-    if failed:
-        say(f"besides what was refuted, there were errors, in {', '.join(failed)}")
-
-
-def _say_if_undecided(findings: Sequence[Finding], kind: Kind) -> None:
-    """Say why nothing could be decided, where that is so."""
-    verdicts = {finding.verdict for finding in findings} - {Verdict.NOT_APPLICABLE}
-    if not verdicts:
-        say(f"nothing was tested: none of these attacks applies to this {kind} target; {_instead(kind)}")
-    elif verdicts == {Verdict.UNTESTABLE}:
-        say("nothing could be decided: the claim is untestable by sampling; prove it instead (attacklab prove)")
-    elif verdicts <= set(UNDECIDED):
-        say("nothing could be decided: the trials were too few for every attack; raise --trials")
-
-
-def _instead(kind: Kind) -> str:
-    if kind is Kind.DATASET:
-        return "declare its --domain, or --pairs to try"
-    return "leave --attack out to run every attack that applies"
+def _silent(_: str) -> None:
+    """Say nothing of rates and trials, which are for whoever asks for all."""

@@ -230,10 +230,15 @@ Scheduler: TypeAlias = Annotated[
     Option(metavar="ADDRESS", help="Draw outputs in the workers of this Dask scheduler, such as tcp://host:8786"),
 ]
 
-# What is explained
-FlawName: TypeAlias = Annotated[
-    str, Argument(metavar="NAME", help="An attack, as a finding names it, or fails: the target fails on one input only")
+# What is listed
+Listed: TypeAlias = Annotated[
+    str | None,
+    Argument(
+        metavar="[NAME]",
+        help="attacks, targets, libraries or experiments; or the name or code of a flaw, such as AL04 [default: all]",
+    ),
 ]
+ListJson: TypeAlias = Annotated[bool, Option("--json", help="Write the list to standard output, as JSON")]
 
 # What is run and written
 Experiments: TypeAlias = Annotated[
@@ -252,4 +257,7 @@ Browse: TypeAlias = Annotated[
 Output: TypeAlias = Annotated[Path, Option(help="Folder for pages, data and figures")]
 Json: TypeAlias = Annotated[str | None, Option(help="Write the findings to this file, or to standard output for -")]
 Sarif: TypeAlias = Annotated[Path | None, Option(help="Write refuted claims to this file, as SARIF 2.1.0")]
+Verbose: TypeAlias = Annotated[
+    bool | None, Option("--verbose/--quiet", "-v/-q", help="Print all findings, or the first line only")
+]
 Html: TypeAlias = Annotated[Path | None, Option(help="Write a report for people to this file: one page of HTML")]

@@ -1,4 +1,4 @@
-"""What a command leaves behind: findings on standard output and in files, and the exit status."""
+"""What a command leaves behind: one screen or all findings on standard output, files, and the exit status."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from attacklab.auditing.ordinary import best
 from attacklab.cli.status import Status
 from attacklab.model.errors import UsageError
 from attacklab.model.files import Made, is_standard_output, require_writable, write_whole
 from attacklab.model.findings import Finding, Verdict, environment, record, to_text
 from attacklab.model.plain_text import plain
 from attacklab.reporting.sarif import Place, sarif_log
-from attacklab.reporting.summary import UNDECIDED, summary
+from attacklab.reporting.screen import WIDTH, Outcome, outcome, screen
 from attacklab.reporting.wording import (
     claim_text,
     flaw_lines,
@@ -47,14 +46,18 @@ COLOURS = {
     Verdict.UNTESTABLE: "yellow",
 }
 
+OUTCOME_COLOURS = {
+    Outcome.FAIL: "bold red",
+    Outcome.PROVED: "bold blue",
+    Outcome.PASS: "bold green",
+}
+"""Other outcomes are yellow."""
+
 NOTED = "yellow"
 """A note is shown, and refutes nothing."""
 
 HEADINGS = ("attack", "verdict", "advantage", "allowed")
 GAP, INDENT = " " * 2, " " * 4
-
-SUMMED_UP = 2
-"""The first of the lines on a flaw, which the sentence at the top says: the flaw and its repair."""
 
 UNWRAPPED = 1_000_000
 """The width of what is not a terminal, in columns: no line is that long."""
@@ -101,16 +104,18 @@ class Files:
         self,
         findings: Sequence[Finding],
         place: Place | None = None,
+        verbose: bool | None = None,
     ) -> None:
         """Write the files, then show the findings, unless a file that was asked for is standard output.
 
         Args:
             findings: of one target.
-            place: where its source is, for the SARIF log.
+            place: where its source is.
+            verbose: whether to print all; False for the first line only, None for one screen.
         """
         log = "" if self.sarif is None else to_text(sarif_log([(finding, place) for finding in findings]))
         page = "" if self.html is None else self._page(findings, place)
-        self.leave(to_text(record(findings)), lambda: show(findings), log, page)
+        self.leave(to_text(record(findings)), lambda: show(findings, place, verbose=verbose), log, page)
 
     def _page(self, findings: Sequence[Finding], place: Place | None) -> str:
         from attacklab.reporting.audit_page import audit_page  # here, because templates take long to import
@@ -118,7 +123,7 @@ class Files:
         return audit_page(
             findings,
             datetime.now(UTC),
-            place="" if place is None else place.path,
+            place="" if place is None else str(place),
             command=shlex.join(["attacklab", *sys.argv[1:]]),
         )
 
@@ -200,23 +205,32 @@ def only_findings_on_output() -> Iterator[None]:
         yield
 
 
+STATUSES = {Outcome.FAIL: Status.REFUTED, Outcome.PASS: Status.OK, Outcome.PROVED: Status.OK}
+"""Other outcomes end in a failure: a proof that was not found is not a pass, and too little data is none."""
+
+
 def status_of(findings: Sequence[Finding]) -> Status:
-    """The exit status that findings end in.
-
-    A refuted claim comes before an error, and an error before all else. A proof that was not found is not a pass.
-    """
-    verdicts = {finding.verdict for finding in findings} - {Verdict.NOT_APPLICABLE}
-    if any(finding.refutes for finding in findings):
-        return Status.REFUTED
-    is_open = any(finding.is_proof and finding.verdict is Verdict.INCONCLUSIVE for finding in findings)
-    return Status.FAILED if is_open or Verdict.ERROR in verdicts or verdicts <= set(UNDECIDED) else Status.OK
+    """The exit status that findings end in."""
+    return STATUSES.get(outcome(findings), Status.FAILED)
 
 
-def show(findings: Sequence[Finding]) -> None:
-    """Print all in one sentence; then a line of figures for each finding, with the event and the reason below it."""
+def show(findings: Sequence[Finding], place: Place | None = None, *, verbose: bool | None = None) -> None:
+    """Print one screen; of that the first line only, or below it all that is known of each finding."""
     out = console()
-    print_wrapped(out, summary(findings), "")
+    shown = screen(findings, "" if place is None else str(place))
+    first, *rest = [shown.headline] if verbose is False else shown.lines(min(out.width, WIDTH))
+    word = len(shown.outcome)
+    out.print(Text.assemble((first[:word], OUTCOME_COLOURS.get(shown.outcome, "yellow")), first[word:]), soft_wrap=True)
+    for line in rest:
+        out.print(line, soft_wrap=True)
+    if verbose:
+        _show_all(out, findings)
+
+
+def _show_all(out: Console, findings: Sequence[Finding]) -> None:
+    """A line of figures for each finding, with the event and the reason below it; then the lines that replay them."""
     applied = [finding for finding in findings if finding.verdict is not Verdict.NOT_APPLICABLE]
+    out.print()
     if applied:
         _show_applied(out, applied)
     others = dict.fromkeys(finding.attack for finding in findings if finding not in applied)
@@ -232,26 +246,22 @@ def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
     rows = [HEADINGS, *(_figures(finding) for finding, _ in told)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     out.print(_line(HEADINGS, widths), soft_wrap=True)
-    strongest = best(findings)
-    printed = set(flaw_lines(strongest)[:SUMMED_UP] if strongest else ())
+    printed: set[str] = set()
     for finding, besides in told:
-        colour = (
-            NOTED if finding.verdict is Verdict.VIOLATED and not finding.refutes else COLOURS.get(finding.verdict, "")
+        noted = finding.verdict is Verdict.VIOLATED and not finding.refutes
+        out.print(
+            _line(_figures(finding), widths, NOTED if noted else COLOURS.get(finding.verdict, "")), soft_wrap=True
         )
-        out.print(_line(_figures(finding), widths, colour), soft_wrap=True)
-        if finding.is_proof:
-            print_wrapped(out, scope_text(finding), INDENT)
-            print_wrapped(out, pair_text(finding), INDENT)
-        if finding.event:
-            print_wrapped(out, f"event: {finding.event}", INDENT)
-        if finding.answers > 1:
-            print_wrapped(out, f"claim: {claim_text(finding)}", INDENT)
-        if finding.judged_at is not None:
-            print_wrapped(out, judged_text(finding), INDENT)
-        for line in (*flaw_lines(finding), finding.reason, *besides):
-            if line not in printed:
-                print_wrapped(out, line, INDENT)
-        printed.update((*flaw_lines(finding), finding.reason))
+        words = [
+            *((scope_text(finding), pair_text(finding)) if finding.is_proof else ()),
+            f"event: {finding.event}" if finding.event else "",
+            f"claim: {claim_text(finding)}" if finding.answers > 1 else "",
+            judged_text(finding),
+        ]
+        once = (*flaw_lines(finding), finding.reason)
+        for line in (*words, *(line for line in (*once, *besides) if line not in printed)):
+            print_wrapped(out, line, INDENT)
+        printed.update(once)
 
 
 def _figures(finding: Finding) -> tuple[str, ...]:

@@ -48,6 +48,7 @@ def command(
     runs: options.Runs = None,
     json: options.Json = None,
     sarif: options.Sarif = None,
+    verbose: options.Verbose = None,
 ) -> None:
     """Decide a claim by exact laws or by a certificate."""
     of_pair = {"--first": first, "--second": second}
@@ -64,6 +65,7 @@ def command(
             f"{target} draws its random numbers in another process, where a proof cannot replace them; "
             "audit it, or prove a sampler(input, bits) instead (docs/how_to/proving.md)"
         )
+    place = asked.place
     with only_findings_on_output():
         loaded = asked.load()
         rest = {
@@ -84,7 +86,7 @@ def command(
             else:
                 pair = given_pair(loaded, first, second)
                 findings = prove_all(loaded, None if pair is None else [pair], limits=limits, **settings)
-    files.write(findings, asked.place)
+    files.write(findings, place, verbose)
     raise typer.Exit(status_of(findings))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import os
 import shlex
@@ -82,8 +83,8 @@ class TargetOptions:
     @property
     def place(self) -> Place | None:
         """The source file of the target, where its name says one."""
-        file = (self.target or "").rpartition(":")[0]
-        return Place(Path(file).as_posix()) if file.endswith(".py") else None
+        file, _, name = (self.target or "").rpartition(":")
+        return Place(Path(file).as_posix(), _line_of(Path(file), name)) if file.endswith(".py") else None
 
     def load(self) -> Target:
         """Load the target.
@@ -206,6 +207,18 @@ class TargetOptions:
                 "a program after --exec needs --kind and a claim; add --kind and one of --epsilon, --rho, --mu, --rdp"
             )
         return words_of(command)
+
+
+def _line_of(file: Path, name: str) -> int:
+    """The line of a file that defines the last word of a dotted name; 1 where that is not seen."""
+    with contextlib.suppress(OSError, SyntaxError, ValueError, RecursionError):
+        for node in ast.walk(ast.parse(file.read_bytes())):
+            names = [getattr(node, "name", None)]
+            if isinstance(node, ast.Assign):
+                names = [getattr(target, "id", None) for target in node.targets]
+            if name.rpartition(".")[2] in names and isinstance(node, ast.stmt):
+                return node.lineno
+    return 1
 
 
 def _option(name: str) -> str:

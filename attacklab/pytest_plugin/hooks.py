@@ -101,16 +101,10 @@ class _Run:
             terminalreporter.write_line(line, red=True)
         if not tests:
             return
-        rows = [("test", "verdict", "trials", "what is known")]
-        rows += [
-            (test.test, str(test.verdict), "" if test.trials is None else str(test.trials), test.summary())
-            for test in tests
-        ]
-        widths = [max(len(row[column]) for row in rows) for column in range(3)]
         terminalreporter.section("differential-privacy audits")
-        for row, test in zip(rows, [None, *tests], strict=True):
-            text = "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])
-            terminalreporter.write_line(text, **_style(test))
+        for test in tests:
+            colour = "red" if test.failed else "yellow" if test.skipped else "green"
+            terminalreporter.write_line(test.screen.headline, **{colour: True})
         if not all(test.is_proof for test in tests):
             terminalreporter.write_line(f"α = {self.alpha:g} for the run; nothing detected is not a proof")
         if any(test.is_proof for test in tests):
@@ -381,13 +375,6 @@ def _registered(names: Sequence[str]) -> tuple[Attack, ...]:
     if unknown:
         raise pytest.UsageError(f"--dp-attacks: unknown {', '.join(unknown)}; choose from {', '.join(known)}")
     return tuple(known[name] for name in dict.fromkeys(names or known))
-
-
-def _style(test: AuditedTest | None) -> dict[str, bool]:
-    """How the line of a test is printed; None for the heading."""
-    if test is None:
-        return {"bold": True}
-    return {"red": test.failed, "yellow": test.skipped, "green": not (test.failed or test.skipped)}
 
 
 @pytest.hookimpl(wrapper=True)

@@ -6,7 +6,6 @@ escaped, and has no control characters.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -16,8 +15,8 @@ from attacklab.auditing.ordinary import best
 from attacklab.auditing.statistics.power import POWER
 from attacklab.model.findings import WORST_FIRST, Finding, Verdict, environment, lower_text, upper_text
 from attacklab.reporting.rendering import render
-from attacklab.reporting.summary import UNDECIDED, detectable, summary
-from attacklab.reporting.wording import claim_text, judged_text, pair_text, repair_text, shown_by
+from attacklab.reporting.screen import UNDECIDED, alpha_of, detectable, screen
+from attacklab.reporting.wording import judged_text, pair_text, repair_text, shown_by
 
 SHOWN = (Verdict.VIOLATED, Verdict.ERROR)
 """The verdicts of findings that have a section of their own."""
@@ -45,9 +44,8 @@ def audit_page(findings: Sequence[Finding], when: datetime, *, place: str = "", 
         place=place,
         command=command,
         power=f"{POWER:.0%}",
-        claims=list(dict.fromkeys(claim_text(finding) for finding in findings)),
         relation=next((finding.relation for finding in findings if finding.relation), None),
-        headline=summary(findings),
+        screen=screen(findings, place, more="what follows"),
         meaning=_meaning(findings),
         tested=tested,
         shown=[finding for finding in tested if finding.verdict in SHOWN],
@@ -68,18 +66,13 @@ def _meaning(findings: Sequence[Finding]) -> str:
     if any(finding.witness is not None for finding in refuting):
         return "The refutation rests on runs on both inputs with the same noise; it takes no part of α."
     if refuting:
-        alpha = float(f"{math.fsum(finding.alpha or 0 for finding in findings):.12g}")  # shares are rounded to doubles
         return (
             "The refutation rests on outputs that were drawn after the event had been chosen. Were the claim true, an "
-            f"audit like this would refute it with a probability of {_odds(alpha)}."
+            f"audit like this would refute it with a probability of {_odds(alpha_of(findings))}."
         )
     if detectable(findings):
-        return (
-            "Each attack that reached a verdict looked for a flaw of its own. What it would have detected with a "
-            f"probability of {POWER:.0%} is an advantage of {detectable(findings)}, by its event; smaller leaks, and "
-            "flaws that none of the attacks looks for, may be there."
-        )
-    return "What follows says what happened."
+        return "Smaller leaks, and flaws that none of the attacks looks for, may be there."
+    return ""
 
 
 def _not_tested(findings: Sequence[Finding]) -> list[str]:

@@ -1,9 +1,10 @@
 """Findings as a SARIF log, which code-scanning pages show beside the source.
 
-A refuted claim is a result of level error, a failure beyond the claim one of level note. A rule is an attack; where the
-flaw is another than the attack looks for, a rule of its own below it. What is undecided is a notification of the tool,
-and a run with an error is unsuccessful, so that its log does not read as a clean one. Proved claims are left out, and
-so are NOT_DETECTED findings: SARIF's word for them would be 'pass', and no claim passes on samples alone.
+A refuted claim is a result of level error, a failure beyond the claim one of level note. A rule is a flaw, by its code;
+an attack of somebody's own by its name. A result stands at the line that an alignment points at, if that is in the file
+of the target, and else where the target is defined. What is undecided is a notification of the tool, and a run with an
+error is unsuccessful, so that its log does not read as a clean one. Proved claims are left out, and so are NOT_DETECTED
+findings: SARIF's word for them would be 'pass', and no claim passes on samples alone.
 
 Source: OASIS, 'Static Analysis Results Interchange Format (SARIF) Version 2.1.0'.
 """
@@ -14,11 +15,11 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from attacklab.attacks import ALL_ATTACKS
-from attacklab.auditing.flaws import NAMES, flaw_of
+from attacklab.auditing.flaws import flaw_of
 from attacklab.model.findings import Finding, Verdict, environment
 from attacklab.model.plain_text import plain
 from attacklab.reporting.wording import EXAMPLE, claim_text, explanation, judged_text, repair_text
@@ -46,6 +47,9 @@ class Place:
     path: str
     line: int = 1
 
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}"
+
 
 def sarif_log(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any]:
     """A SARIF 2.1.0 log of one run, in plain JSON values.
@@ -59,7 +63,7 @@ def sarif_log(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any
     driver = {
         "name": "attacklab",
         "version": environment()["attacklab"],
-        "rules": [_described(*rule, finding) for rule, finding in rules.items()],
+        "rules": [_described(rule, finding) for rule, finding in rules.items()],
     }
     invocation = {
         "executionSuccessful": all(finding.verdict is not Verdict.ERROR for finding, _ in undecided),
@@ -70,22 +74,22 @@ def sarif_log(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _rule(finding: Finding) -> tuple[str, str]:
-    """The name of a finding's rule, and the flaw that it is about."""
-    known = {attack.name: attack.flaw for attack in ALL_ATTACKS}.get(finding.attack, "")
-    if not finding.flaw or finding.flaw == known:
-        return finding.attack, known or finding.attack
-    return "/".join(filter(None, (finding.attack, NAMES.get(finding.flaw)))), finding.flaw
+def _rule(finding: Finding) -> str:
+    """The name of a finding's rule."""
+    flaw = flaw_of(finding)
+    return flaw.code if flaw else finding.attack
 
 
-def _described(name: str, text: str, finding: Finding) -> dict[str, Any]:
-    described: dict[str, Any] = {"id": name, "shortDescription": {"text": text}}
+def _described(rule: str, finding: Finding) -> dict[str, Any]:
     flaw = flaw_of(finding)
     if flaw is None:
-        return described
+        return {"id": rule, "shortDescription": {"text": finding.flaw or rule}}
     parts = explanation(flaw)
     marked = [(title, f"```python\n{part}\n```" if title == EXAMPLE else part) for title, part in parts]
-    return described | {
+    return {
+        "id": rule,
+        "name": flaw.name,
+        "shortDescription": {"text": flaw.sentence},
         "fullDescription": {"text": flaw.what},
         "help": {
             "text": "\n\n".join(f"{title}\n\n{part}" for title, part in parts),
@@ -96,7 +100,7 @@ def _described(name: str, text: str, finding: Finding) -> dict[str, Any]:
     }
 
 
-def _result(finding: Finding, place: Place | None, rules: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def _result(finding: Finding, place: Place | None, rules: Sequence[str]) -> dict[str, Any]:
     rule = _rule(finding)
     verb = "does not keep" if finding.refutes else "fails beyond"
     text = f"{finding.target} {verb} its claim ({claim_text(finding)})"
@@ -104,7 +108,7 @@ def _result(finding: Finding, place: Place | None, rules: Sequence[tuple[str, st
     text += f", {judged_text(finding)}: {finding.reason}" if finding.judged_at else f": {finding.reason}"
     text += f"; usual repair: {repair_text(finding)}" if repair_text(finding) else ""
     return {
-        "ruleId": rule[0],
+        "ruleId": rule,
         "ruleIndex": rules.index(rule),
         "level": "error" if finding.refutes else "note",
         "message": {"text": plain(text)},
@@ -127,9 +131,11 @@ def _notification(finding: Finding, place: Place | None) -> dict[str, Any]:
 def _locations(finding: Finding, place: Place | None) -> list[dict[str, Any]]:
     located: dict[str, Any] = {"logicalLocations": [{"name": plain(finding.target), "kind": "function"}]}
     if place is not None:
+        witness = finding.witness if finding.refutes else None
+        seen = witness is not None and Path(place.path).name == Path(witness.file).name
         located["physicalLocation"] = {
             "artifactLocation": {"uri": quote(place.path), "uriBaseId": "%SRCROOT%"},
-            "region": {"startLine": place.line},
+            "region": {"startLine": witness.line if witness and seen else place.line},
         }
     return [located]
 

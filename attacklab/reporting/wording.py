@@ -77,7 +77,7 @@ def flaw_lines(finding: Finding) -> list[str]:
     return [
         f"flaw: {finding.flaw}",
         f"usual repair: {repair_text(finding)}",
-        f"read: attacklab explain {known.name}; {known.read[0]}",
+        f"read: attacklab list {known.code}; {known.read[0]}",
     ]
 
 

@@ -32,7 +32,7 @@ _SPECIAL = re.compile(r"([\\*_\[\]<>$|])")
 def flaws() -> Iterator[str]:
     """The catalogue: a section for each flaw."""
     for flaw in catalogue().values():
-        yield f"## {flaw.name}\n\n{flaw.what}\n"
+        yield f"## {flaw.name}\n\n`{flaw.code}` {flaw.what}\n"
         yield f"```python\n{flaw.example}\n```\n"
         yield f"**Why it leaks.** {flaw.leak}\n"
         yield f"**Usual repair.** {flaw.repair[0].upper()}{flaw.repair[1:]}.\n"

@@ -67,7 +67,7 @@ def test_a_test_does_not_fail_by_notes_nor_pass_by_notes_alone(others: int) -> N
     findings = (*audited(), *quiet[:others])
     test = AuditedTest(test="t", place=Place("t.py"), alpha=1e-6, trials=1_000, seed=0, findings=findings)
     assert test.failed is (others == 0)
-    assert "notes on robustness by special_values" in test.summary()
+    assert "notes: special values" in test.failure()
 
 
 def grid(answer: float, trials: int, rng: np.random.Generator) -> np.ndarray:

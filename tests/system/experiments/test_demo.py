@@ -24,7 +24,7 @@ def test_the_claim_falls_on_the_naive_mechanism_and_stands_on_the_exact_one(name
     broken, kept = lines.index(texts["broken"]), lines.index(texts["kept"])
     assert broken < kept
     assert lines[broken + 1] == texts[name]
-    assert f"attacklab explain {SHOWS[name].attack.name}" in " ".join(lines)
+    assert f"attacklab list {SHOWS[name].attack.name}" in " ".join(lines)
     right = [line.endswith(texts["right"]) for line in lines if "→" in line]
     scores = [re.findall(r"\d+", line)[:2] for line in lines if re.match(r"\d+ (of|次中猜)", line)]
     wanted = [str(sum(right[:20])), "20"]
@@ -45,7 +45,7 @@ def test_it_stops_where_a_key_says_so() -> None:
     lines: list[str] = []
     play(["low_bits", "sums"], say=lines.append, wait=lambda: TEXTS["en"]["broken"] not in " ".join(lines))
     assert "twin" not in " ".join(lines)
-    assert "attacklab explain low_bit_laplace" in lines[-1]
+    assert "attacklab list low_bit_laplace" in lines[-1]
 
 
 @pytest.mark.parametrize(

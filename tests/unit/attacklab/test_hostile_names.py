@@ -65,7 +65,7 @@ def test_nothing_that_shows_a_finding_is_steered(found: Finding, capsys: pytest.
     test = AuditedTest(test="test_it", place=Place("a.py"), findings=(found,), alpha=1e-6, trials=400, seed=0)
     script = proof_of_concept(found)
     page = audit_page([found], datetime.now(UTC), place=NAME, command=NAME)
-    for text in (table, log, test.failure(), test.summary(), script, page):
+    for text in (table, log, test.failure(), test.screen.headline, script, page):
         assert not steers(text)
 
 

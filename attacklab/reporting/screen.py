@@ -1,0 +1,318 @@
+"""One screen: what a person sees first of an audit or a proof, on a terminal, in pytest and at the head of a page.
+
+A first line with the verdict; a row for each flaw, with the code that `attacklab list CODE` explains; what passed; and
+what to do. Nothing is wider than `WIDTH`.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+import re
+import shlex
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from attacklab.auditing.flaws import catalogue, flaw_of
+from attacklab.auditing.ordinary import best
+from attacklab.auditing.statistics.power import POWER
+from attacklab.auditing.statistics.reasons import above_text
+from attacklab.model.findings import Finding, Verdict, decisive, lower_text, upper_text
+from attacklab.model.plain_text import plain
+from attacklab.reporting.wording import claim_text, inputs_text, repair_text, told_once
+
+WIDTH = 80
+MOST_ROWS = 4
+"""More flaws than that are left to the longer output, as are more reasons than half as many."""
+
+LONGEST_INPUTS = 60
+"""Inputs whose text is longer are left to the longer output."""
+
+UNDECIDED = (Verdict.INCONCLUSIVE, Verdict.UNTESTABLE)
+PROVED = (Verdict.PROVED, Verdict.PROVED_WITH_SLACK)
+
+
+class Outcome(enum.StrEnum):
+    """All findings of one target in a word."""
+
+    FAIL = "FAIL"
+    ERROR = "ERROR"
+    NOT_PROVED = "NOT PROVED"
+    UNDECIDED = "UNDECIDED"
+    PROVED = "PROVED"
+    PASS = "PASS (no proof)"  # noqa: S105 - not a password
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A flaw that was shown.
+
+    Attributes:
+        code: the code of the flaw; empty where its attack is somebody's own.
+        title: the flaw in a word or two.
+        sentence: what it is.
+        evidence: how often the event happened on the first input and on the second.
+    """
+
+    code: str
+    title: str
+    sentence: str
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """What is shown first.
+
+    Attributes:
+        outcome: the verdict in a word.
+        target: its name.
+        place: its file and line; empty where they are not known.
+        claim: what it claims, and what was shown.
+        rows: a row for each flaw.
+        remarks: sentences below the rows.
+        notes: titles, and what to do or to know.
+    """
+
+    outcome: Outcome
+    target: str
+    place: str
+    claim: str
+    rows: tuple[Row, ...]
+    remarks: tuple[str, ...]
+    notes: tuple[tuple[str, str], ...]
+
+    @property
+    def headline(self) -> str:
+        """The first line, however long it is."""
+        return plain("   ".join(filter(None, (f"{self.outcome}  {self.target}", self.place, self.claim))))
+
+    def lines(self, width: int = WIDTH) -> list[str]:
+        """The lines of the screen."""
+        lines = _wrapped(self.headline, width, "", "      ")
+        for row in self.rows:
+            lines += _row_lines(row, width)
+        for remark in self.remarks:
+            lines += _wrapped(remark, width, "  ", "    ")
+        for title, text in self.notes:
+            lines += _note_lines(title, text, width)
+        return lines
+
+
+def screen(findings: Sequence[Finding], place: str = "", *, more: str = "", every: bool = False) -> Screen:
+    """The screen.
+
+    Args:
+        findings: of one target; at least one.
+        place: the target's file and line.
+        more: what shows more; by default the options of the command.
+        every: whether an attack that ran and could not decide leaves all undecided.
+    """
+    ended = outcome(findings, every=every)
+    shown = shown_text(findings)
+    claimed = next((finding for finding in findings if finding.answers == 1), findings[0])
+    claim = f"claims {claim_text(claimed)}{f', shown: {shown}' if shown else ''}"
+    if ended is Outcome.PROVED:
+        claim += f", for {findings[0].scope if len(findings) == 1 else f'these {len(findings)} pairs'}"
+    flaws = _flaws(findings)
+    rows = tuple(map(_row, flaws[:MOST_ROWS]))
+    remarks = tuple(_remarks(findings, ended, len(flaws)))
+    notes = tuple((title, text) for title, text in _notes(findings, ended, rows, more) if text)
+    return Screen(ended, findings[0].target, place, claim, rows, remarks, notes)
+
+
+def outcome(findings: Sequence[Finding], *, every: bool = False) -> Outcome:
+    """All findings in a word: a refuted claim comes before an error, and an error before all else."""
+    verdicts = {finding.verdict for finding in findings} - {Verdict.NOT_APPLICABLE}
+    open_proof = any(finding.is_proof and finding.verdict is Verdict.INCONCLUSIVE for finding in findings)
+    judged = [finding for finding in findings if finding.verdict is not Verdict.VIOLATED or finding.refutes]
+    undecided = every and all(one.verdict in (*UNDECIDED, Verdict.NOT_APPLICABLE) for one in decisive(judged))
+    rules = (
+        (any(finding.refutes for finding in findings), Outcome.FAIL),
+        (Verdict.ERROR in verdicts, Outcome.ERROR),
+        (open_proof, Outcome.NOT_PROVED),
+        (undecided or verdicts <= set(UNDECIDED), Outcome.UNDECIDED),
+        (verdicts <= set(PROVED), Outcome.PROVED),
+    )
+    return next((word for holds, word in rules if holds), Outcome.PASS)
+
+
+def shown_text(findings: Sequence[Finding]) -> str:
+    """The ε, or the δ, that breaks the claim, at the audit's confidence; empty where nothing breaks it."""
+    strongest = best(findings)
+    if strongest is None:
+        return ""
+    judged = strongest.judged
+    if judged.delta and strongest.delta_lower:
+        return f"δ ≥ {above_text(strongest.delta_lower, judged.delta)} at ε = {upper_text(judged.epsilon, 4)}"
+    bounds = [finding.epsilon_lower or 0.0 for finding in findings if finding.refutes and not finding.judged.delta]
+    epsilon = max(bounds, default=0.0)
+    if math.isinf(epsilon):
+        return "no ε is enough"
+    if epsilon > judged.epsilon:
+        return f"ε ≥ {above_text(epsilon, judged.epsilon)}"
+    return strongest.witness.loss if strongest.witness else ""
+
+
+def detectable(findings: Sequence[Finding]) -> float | None:
+    """The largest of the advantages that would just have been detected, over all events; None if that is not known."""
+    return max((one.smallest_detectable for one in findings if one.smallest_detectable is not None), default=None)
+
+
+def alpha_of(findings: Sequence[Finding]) -> float:
+    """The probability of a false alarm of the audit that made these findings."""
+    return float(f"{math.fsum(finding.alpha or 0.0 for finding in findings):.12g}")  # shares are rounded to doubles
+
+
+def _flaws(findings: Sequence[Finding]) -> list[Finding]:
+    """One finding for each flaw that is shown, the best first."""
+    refuting = [finding for finding in findings if finding.refutes]
+    groups: dict[str, list[Finding]] = {}
+    for finding in refuting:
+        groups.setdefault(_title(finding), []).append(finding)
+    chosen = [best(group) or group[0] for group in groups.values()]
+    strongest = best(chosen)
+    return sorted(chosen, key=lambda finding: finding is not strongest)
+
+
+def _title(finding: Finding) -> str:
+    flaw = flaw_of(finding) if finding.refutes else catalogue().get(finding.attack)
+    return flaw.title if flaw else finding.attack.replace("_", " ")
+
+
+def _row(finding: Finding) -> Row:
+    flaw, counts = flaw_of(finding), finding.counts
+    sentence = flaw.sentence if flaw else finding.flaw or "Exact laws of outputs break the claim."
+    evidence = "exact laws" if finding.laws else ""
+    if counts:
+        evidence = f"{counts.first:,} of {counts.trials:,} : {counts.second:,} of {counts.trials:,}"
+    elif finding.witness:
+        evidence = f"line {finding.witness.line}: {finding.witness.loss}"
+    return Row(flaw.code if flaw else "", _title(finding), sentence, evidence)
+
+
+def _remarks(findings: Sequence[Finding], ended: Outcome, flaws: int) -> Iterator[str]:
+    if flaws > MOST_ROWS:
+        yield f"and {flaws - MOST_ROWS} more flaws"
+    refuted = {_title(finding) for finding in findings if finding.refutes}
+    for label, verdicts in (
+        ("notes", (Verdict.VIOLATED,)),
+        ("passed", (Verdict.NOT_DETECTED,)),
+        ("not decided", UNDECIDED),
+        ("errors in", (Verdict.ERROR,)),
+    ):
+        chosen = [finding for finding in findings if finding.verdict in verdicts and not finding.refutes]
+        titles = [title for title in dict.fromkeys(map(_title, chosen)) if title not in refuted]
+        refuted.update(titles)
+        if titles and (ended in (Outcome.FAIL, Outcome.PASS) or label in ("notes", "passed")):
+            yield f"{label}: {', '.join(titles)}"
+    if any(finding.refutes and finding.is_proof for finding in findings):
+        yield f"inputs: {inputs_text(next(finding for finding in findings if finding.refutes))}"
+    if ended not in (Outcome.FAIL, Outcome.PASS):
+        yield from _reasons(findings, ended)
+
+
+def _reasons(findings: Sequence[Finding], ended: Outcome) -> list[str]:
+    """Why it ended so: the first few reasons, each once."""
+    if ended is Outcome.UNDECIDED:
+        chosen = [finding for finding in findings if finding.verdict in UNDECIDED]
+        chosen.sort(key=lambda finding: finding.counts is None)
+    else:
+        chosen = decisive(findings)
+    reasons = list(dict.fromkeys(_reason(finding) for finding, _ in told_once(chosen)))
+    left = len(reasons) - MOST_ROWS // 2
+    return reasons[: MOST_ROWS // 2] + ([f"and {left} more reasons"] if left > 0 else [])
+
+
+def _reason(finding: Finding) -> str:
+    inputs = inputs_text(finding) if finding.is_proof else ""
+    on = f" (inputs {inputs})" if 0 < len(inputs) <= LONGEST_INPUTS else ""
+    return f"{finding.reason}{on}"
+
+
+def _notes(findings: Sequence[Finding], ended: Outcome, rows: Sequence[Row], more: str) -> Iterator[tuple[str, str]]:
+    strongest = best(findings)
+    if strongest is not None:
+        code = strongest.repair_code
+        yield "Fix", f"exactdp.{code}" if code else repair_text(strongest)
+        yield "Certainty", _certainty(strongest, findings)
+        yield "Run again", strongest.replay or "not exactly: your function makes its own random numbers"
+    elif ended is Outcome.PASS:
+        leak = detectable(findings)
+        power = f"an advantage above {upper_text(leak)} would have been found {POWER:.0%} of the time" if leak else ""
+        yield "Power", f"{power}; {_spent(findings)}" if power else _spent(findings)
+        yield "Prove it", "attacklab prove (docs/how_to/proving.md)"
+    elif ended in (Outcome.UNDECIDED, Outcome.ERROR):
+        yield "Next", _advice(findings, ended)
+    more = more or f"-v, {'--json findings.json' if findings[0].is_proof else '--html report.html'}"
+    explained = [f"attacklab list {row.code}" for row in rows[:1] if row.code]
+    poc = ["attacklab poc"] if strongest is not None and strongest.counts else []
+    yield "More", ", ".join([more, *explained, *poc])
+
+
+def _certainty(strongest: Finding, findings: Sequence[Finding]) -> str:
+    if strongest.laws or strongest.certificate:
+        return "exact; chance has no part in it"
+    alpha = alpha_of(findings)
+    if strongest.counts is None or not alpha:
+        return f"both inputs were run with the same noise; {_spent(findings)}"
+    return f"a false alarm at most once in {float(lower_text(1 / alpha, 1)):,.0f} audits; {_spent(findings)}"
+
+
+def _spent(findings: Sequence[Finding]) -> str:
+    outputs, seconds = (sum(getattr(finding, name) for finding in findings) for name in ("trials", "seconds"))
+    return f"{outputs:,} outputs, {seconds:.2g} s" if seconds < 10 else f"{outputs:,} outputs, {seconds:,.0f} s"
+
+
+def _advice(findings: Sequence[Finding], ended: Outcome) -> str:
+    """What to do where nothing was decided."""
+    if ended is Outcome.ERROR:
+        raised = any(" raised " in finding.reason for finding in findings)
+        return "declare the inputs that it takes (--domain, or domain= of the Target), or mend it" if raised else ""
+    verdicts = {finding.verdict for finding in findings} - {Verdict.NOT_APPLICABLE}
+    if not verdicts:
+        return "no attack applies: leave --attack out, or declare --domain or --pairs"
+    if verdicts == {Verdict.UNTESTABLE}:
+        return "sampling cannot test this claim; prove it: attacklab prove"
+    needed = max((finding.trials_needed or 0 for finding in findings), default=0)
+    return f"raise --trials{f' to {needed:,} or more' if needed else ''}"
+
+
+def _wrapped(text: str, width: int, first: str, later: str) -> list[str]:
+    kept = re.sub(r" ([=≥]) ", "\u00a0\\1\u00a0", plain(text))  # an equation stands in one line
+    indents = {"initial_indent": first, "subsequent_indent": later}
+    lines = textwrap.wrap(kept, width, **indents, break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\u00a0", " ") for line in lines]
+
+
+def _row_lines(row: Row, width: int) -> list[str]:
+    head = f"  {row.code:4} {plain(row.title):14} "
+    lines = _wrapped(row.sentence, width, head, " " * len(head))
+    if len(lines[-1]) + 2 + len(row.evidence) > width:
+        lines.append("")
+    if row.evidence:
+        lines[-1] += plain(row.evidence).rjust(width - len(lines[-1]))
+    return lines
+
+
+def _note_lines(title: str, text: str, width: int) -> list[str]:
+    head, indent = f"{title:11}", " " * 11
+    if title != "Run again" or not text.startswith(("attacklab ", "pytest ")):
+        return _wrapped(text, width, head, indent)
+    return _command_lines(text, width, head, indent)
+
+
+def _command_lines(command: str, width: int, head: str, indent: str) -> list[str]:
+    """A command over several lines, as a shell reads them."""
+    lines = [head]
+    try:
+        words = [plain(shlex.quote(word)) for word in shlex.split(command)]
+    except ValueError:
+        words = plain(command).split()
+    for word in words:
+        if len(lines[-1]) + len(word) + 3 > width and lines[-1].strip() and len(lines[-1]) > len(head):
+            lines[-1] += " \\"
+            lines.append(indent)
+        lines[-1] += word if len(lines[-1]) == len(indent) else f" {word}"
+    return lines
