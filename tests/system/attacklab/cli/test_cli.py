@@ -221,12 +221,12 @@ def test_only_the_attacks_that_were_named_run_and_each_once(attacklab: Any) -> N
 
 def test_a_target_in_a_process_of_its_own_is_audited_and_replayed_as_one(attacklab: Any) -> None:
     line = f"some_targets.py:leaking --isolate --seconds 30.0 {NOISE}"
-    status, out, err = attacklab(f"audit {line} -v")
+    status, out, _ = attacklab(f"audit {line} -v")
     assert status == 1
     replay = re.search(r"replay: attacklab (.*--attack low_bit_laplace .*)", out)
     assert replay is not None
     assert "some_targets.py:leaking --isolate --seconds 30.0 --kind noise --epsilon 1.0 " in replay[1]
-    status, again, err = attacklab(f"{replay[1]} -v")
+    status, again, _ = attacklab(f"{replay[1]} -v")
     assert status == 1
     assert f"replay: attacklab {replay[1]}" in again
 
