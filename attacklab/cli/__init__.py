@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from attacklab.cli.messages import say
@@ -81,14 +81,35 @@ class _OnDemand(TyperGroup):
         return name, known and command_of(next(command for command in COMMANDS if command.name == name)), rest
 
 
+class _Grouped(TyperCommand):
+    """A command whose help shows its options by groups."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            if described := parameter.get_help_record(ctx):
+                is_argument = parameter.param_type_name == "argument"
+                group = "Arguments" if is_argument else getattr(parameter, "rich_help_panel", None) or "Options"
+                groups.setdefault(group, []).append(described)
+        for group, rows in groups.items():
+            with formatter.section(group):
+                formatter.write_dl(rows)
+
+
 def _application(**rest: Any) -> typer.Typer:
-    return typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **rest)
+    return typer.Typer(
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        **rest,
+    )
 
 
 def command_of(command: Command) -> Any:
     """The command as click has it, with its parameters."""
     alone = _application()
-    alone.command(command.name)(importlib.import_module(f"{__name__}.{command.module}").command)
+    alone.command(command.name, cls=_Grouped)(importlib.import_module(f"{__name__}.{command.module}").command)
     return get_command(alone)
 
 

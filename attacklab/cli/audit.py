@@ -16,31 +16,16 @@ from attacklab.cli import options
 from attacklab.cli.messages import by_name, say
 from attacklab.cli.output import Files, error_console, only_findings_on_output, status_of
 from attacklab.cli.status import Status
-from attacklab.cli.target_options import TargetOptions
+from attacklab.cli.target_options import TargetOptions, takes_target
 from attacklab.cli.where import executor
 from attacklab.model.errors import UsageError
 from attacklab.reporting.progress import progress
 
 
+@takes_target()
 def command(
-    target: options.AuditTarget = None,
+    asked: TargetOptions,
     attack: options.Attacks = None,
-    program: options.Exec = None,
-    isolate: options.Isolate = False,
-    in_env: options.InEnv = None,
-    seconds: options.Seconds = None,
-    kind: options.Kind = None,
-    epsilon: options.Epsilon = None,
-    delta: options.Delta = None,
-    rho: options.Rho = None,
-    mu: options.Mu = None,
-    rdp: options.Rdp = None,
-    sensitivity: options.Sensitivity = None,
-    lower: options.Lower = None,
-    upper: options.Upper = None,
-    relation: options.Relation = None,
-    domain: options.Domain = None,
-    pairs: options.Pairs = None,
     trials: options.Trials = None,
     alpha: options.Alpha = DEFAULT_ALPHA,
     seed: options.Seed = 0,
@@ -55,7 +40,6 @@ def command(
     verbose: options.Verbose = None,
 ) -> None:
     """Run every attack that applies against a target."""
-    asked = TargetOptions.of_parameters(locals())
     chosen, files = _attacks(attack), Files(json, sarif, html)
     if maximise_epsilon and (workers, scheduler) != (None, None):
         raise UsageError("--maximise-epsilon runs in this process; leave out --workers and --scheduler")

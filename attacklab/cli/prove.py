@@ -12,7 +12,7 @@ import typer
 from attacklab.cli import options
 from attacklab.cli.given_pair import given_inputs, given_pair
 from attacklab.cli.output import Files, error_console, only_findings_on_output, status_of
-from attacklab.cli.target_options import TargetOptions
+from attacklab.cli.target_options import TargetOptions, takes_target
 from attacklab.laws.proof import LIMITS, SECONDS, find_checker, prove_all, prove_every_pair, prove_inputs
 from attacklab.model.errors import UsageError
 from attacklab.model.files import require_writable_folder
@@ -24,20 +24,9 @@ PROOFS = Path("reports", "proofs")
 """Where certificates are written."""
 
 
+@takes_target("program", "isolate", "in_env", "seconds")
 def command(
-    target: options.ProveTarget,
-    kind: options.Kind = None,
-    epsilon: options.Epsilon = None,
-    delta: options.Delta = None,
-    rho: options.Rho = None,
-    mu: options.Mu = None,
-    rdp: options.Rdp = None,
-    sensitivity: options.Sensitivity = None,
-    lower: options.Lower = None,
-    upper: options.Upper = None,
-    relation: options.Relation = None,
-    domain: options.Domain = None,
-    pairs: options.Pairs = None,
+    asked: TargetOptions,
     first: options.First = None,
     second: options.Second = None,
     inputs: options.Inputs = None,
@@ -52,17 +41,16 @@ def command(
 ) -> None:
     """Decide a claim by exact laws or by a certificate."""
     of_pair = {"--first": first, "--second": second}
-    of_laws = {**of_pair, "--runs": runs, "--pairs": pairs}
+    of_laws = {**of_pair, "--runs": runs, "--pairs": asked.pairs}
     _exclude("--all", all_ or None, {**of_laws, "--inputs": inputs})
-    _exclude("--inputs", inputs, {**of_pair, "--pairs": pairs})
+    _exclude("--inputs", inputs, {**of_pair, "--pairs": asked.pairs})
     if not all_ and (checker is not None or output is not None):
         raise UsageError("--checker and --output go with --all; add it")
-    asked = TargetOptions.of_parameters({**locals(), "seconds": None})  # its seconds are those of the proof
     files = Files(json, sarif)
     files.require_writable()
     if asked.library is not None:
         raise UsageError(
-            f"{target} draws its random numbers in another process, where a proof cannot replace them; "
+            f"{asked.target} draws its random numbers in another process, where a proof cannot replace them; "
             "audit it, or prove a sampler(input, bits) instead (docs/how_to/proving.md)"
         )
     place = asked.place

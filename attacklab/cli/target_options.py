@@ -8,11 +8,13 @@ import os
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import typer
 
+from attacklab.cli import options
 from attacklab.cli.messages import words_of
 from attacklab.libraries import Library, library_of
 from attacklab.libraries.environments import interpreter
@@ -49,31 +51,25 @@ class TargetOptions:
     Can be pickled, so that workers load the target themselves.
     """
 
-    target: str | None = None
-    program: str | None = None
-    isolate: bool = False
-    in_env: str | None = None
-    seconds: float | None = None
-    kind: Kind | None = None
-    epsilon: float | None = None
-    delta: float | None = None
-    rho: float | None = None
-    mu: float | None = None
-    rdp: tuple[str, ...] = ()
-    sensitivity: float | None = None
-    lower: float | None = None
-    upper: float | None = None
-    relation: Relation | None = None
-    domain: str | None = None
-    pairs: Path | None = None
+    target: options.Target = None
+    program: options.Exec = None
+    isolate: options.Isolate = False
+    in_env: options.InEnv = None
+    seconds: options.Seconds = None
+    kind: options.Kind = None
+    epsilon: options.Epsilon = None
+    delta: options.Delta = None
+    rho: options.Rho = None
+    mu: options.Mu = None
+    rdp: options.Rdp = ()
+    sensitivity: options.Sensitivity = None
+    lower: options.Lower = None
+    upper: options.Upper = None
+    relation: options.Relation = None
+    domain: options.Domain = None
+    pairs: options.Pairs = None
     folder: Path | None = None
     """The folder to load it in, in a process that was started elsewhere."""
-
-    @classmethod
-    def of_parameters(cls, values: Mapping[str, Any]) -> TargetOptions:
-        """The options among the parameters of a command; those of other names are left out."""
-        options = {field.name: values[field.name] for field in fields(cls) if field.name in values}
-        return cls(**{**options, "rdp": tuple(options["rdp"] or ())})
 
     @property
     def library(self) -> Library | None:
@@ -127,9 +123,9 @@ class TargetOptions:
 
     def spec(self, rest: Mapping[str, object] | None = None) -> str:
         """The words of a command line that load this target again, with the rest of its options by their names."""
-        options = {_option(field.name): getattr(self, field.name) for field in fields(self)[1:-1]}
+        named = {_option(field.name): getattr(self, field.name) for field in fields(self)[1:-1]}
         words = [] if self.target is None else [shlex.quote(self.target)]
-        for option, value in {**options, **(rest or {})}.items():
+        for option, value in {**named, **(rest or {})}.items():
             for item in value if isinstance(value, tuple) else (value,):
                 if item is True:
                     words.append(option)
@@ -181,8 +177,8 @@ class TargetOptions:
         names = ("epsilon", "delta", "rho", "mu", "rdp")
         said = {name: getattr(self, name) for name in names if getattr(self, name) not in (None, ())}
         if len(said) > 1 and list(said) != ["epsilon", "delta"]:
-            options = " and ".join(map(_option, said))
-            raise UsageError(f"{options} exclude each other; give --epsilon (and --delta), --rho, --mu or --rdp")
+            named = " and ".join(map(_option, said))
+            raise UsageError(f"{named} exclude each other; give --epsilon (and --delta), --rho, --mu or --rdp")
         if self.rdp:
             said["rdp"] = [_order_and_bound(text) for text in self.rdp]
         for name in ("rho", "mu", "rdp"):
@@ -207,6 +203,34 @@ class TargetOptions:
                 "a program after --exec needs --kind and a claim; add --kind and one of --epsilon, --rho, --mu, --rdp"
             )
         return words_of(command)
+
+
+def takes_target(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a command of a function whose first argument is a `TargetOptions`: each attribute of that is an option.
+
+    Args:
+        *left_out: attributes that the command has no option for.
+    """
+
+    def decorated(function: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(TargetOptions, include_extras=True)
+        shared = [field for field in fields(TargetOptions)[:-1] if field.name not in left_out]
+        given = [
+            Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
+            for one in shared
+        ]
+        _, *own = signature(function, eval_str=True).parameters.values()
+
+        def command(**values: Any) -> None:
+            asked = {one.name: values.pop(one.name) for one in shared}
+            function(TargetOptions(**{**asked, "rdp": tuple(asked["rdp"] or ())}), **values)
+
+        command.__doc__ = function.__doc__
+        command.__signature__ = Signature([*given, *(one.replace(kind=Parameter.KEYWORD_ONLY) for one in own)])  # type: ignore[attr-defined]
+        command.__annotations__ = {}
+        return command
+
+    return decorated
 
 
 def _line_of(file: Path, name: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -85,11 +86,11 @@ def test_a_pair_among_inputs_that_breaks_the_claim_is_shown_and_the_line_replays
 def test_an_accepted_certificate_proves_every_pair(attacklab: Any, tmp_path: Path) -> None:
     status, out, _ = attacklab("prove s.py:certified --all --checker accepts.py --output here --json f.json")
     assert status == 0
-    assert out.splitlines() == [
-        "PROVED  odd name/1   s.py:*   claims ε = 1.0, for every pair of neighbours (answers)",
-        "  1-DP for all answers; checked: 12 cells of tables; its code is as it was read",
-        "More       -v, --json findings.json",
-    ]
+    said = " ".join(out.split())
+    assert re.match(
+        r"PROVED odd name/1 s\.py:\d+ claims ε = 1\.0, for every pair of neighbours \(answers\) 1-DP for all", said
+    )
+    assert "checked: 12 cells of tables; its code is as it was read" in said
     assert json.loads((tmp_path / "here" / "odd_name_1.json").read_text("utf-8"))["name"] == "odd name/1"
     (finding,) = read_record(tmp_path / "f.json")["findings"]
     assert str(finding.scope) == "every pair of neighbours (answers)"
