@@ -12,7 +12,7 @@ AXE := 4.14.1
 # Tests start many processes, each of which would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install lab reports bench unit test system docs test-docs check prove release alarms libraries clean help
+.PHONY: install lab reports unit test system docs test-docs check prove release libraries clean help
 
 install: $(READY)  ## install the lab into .venv, in some minutes
 
@@ -21,9 +21,6 @@ lab: $(READY)  ## run every experiment with small budgets, in some minutes, and 
 
 reports: $(READY)  ## run every experiment with its full budget, and rewrite reports/
 	$(BIN)/attacklab run --output reports
-
-bench: $(READY)  ## measure the lab itself: speed, cost, detection, false alarms; in an hour or so
-	$(BIN)/attacklab run bench --browse
 
 unit: $(READY)  ## run the unit tests, in about a minute: after each edit
 	$(BIN)/$(PYTEST) tests/unit
@@ -53,9 +50,6 @@ site/.node/.ready: Makefile
 $(DOCS_READY): $(READY)
 	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,docs]'
 	@touch $@
-
-alarms: $(READY)  ## count false alarms of 10,000 whole audits at the claim's edge, in some hours; what is interrupted continues
-	$(BIN)/python -m bench.detection
 
 check: $(READY)  ## lint, formatting, types and layers: what CI checks besides the tests
 	$(BIN)/ruff check .

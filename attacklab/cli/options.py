@@ -305,7 +305,7 @@ ListJson: TypeAlias = Annotated[bool, Option("--json", help="Write the list to s
 # What is run and written
 Experiments: TypeAlias = Annotated[
     list[str] | None,
-    Argument(help="Names of experiments; bench stands for all that are about the lab itself [default: all others]"),
+    Argument(help="Names of experiments; corpus stands for all that are about the lab itself [default: all others]"),
 ]
 Check: TypeAlias = Annotated[
     bool, Option("--check", help="Write nothing; fail if a page is not what the records and the code say")

@@ -17,7 +17,7 @@ from attacklab.cli.output import console
 from attacklab.model.files import require_writable_folder, write_whole
 from attacklab.model.findings import Verdict, read_record
 from attacklab.reporting.experiment import (
-    BENCH,
+    CORPUS,
     MEASURED,
     Data,
     Experiment,
@@ -70,8 +70,8 @@ def command(
 def _run(
     lab: Path, chosen: Sequence[Experiment], settings: Settings, output: Path
 ) -> Iterator[tuple[Experiment, Data]]:
-    """Run experiments, one a processor, in the order in which they end; those of `bench` alone, for their clocks."""
-    together = [experiment for experiment in chosen if experiment.package != BENCH]
+    """Run experiments, one a processor, in the order in which they end; those of `corpus` alone, for their clocks."""
+    together = [experiment for experiment in chosen if experiment.package != CORPUS]
     processes = min(len(together), os.cpu_count() or 1)
     if processes > 1:
         together.sort(key=_seconds_before, reverse=True)  # the longest first, so that none is left to run alone
@@ -86,7 +86,7 @@ def _run(
             finally:
                 pool.shutdown(cancel_futures=True)
     for experiment in chosen:
-        if experiment.package == BENCH or processes == 1:
+        if experiment.package == CORPUS or processes == 1:
             yield experiment, run_experiment(experiment, settings, output)
 
 

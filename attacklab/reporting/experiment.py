@@ -1,7 +1,7 @@
 """Experiments: one question each, answered by data, figures and a paragraph.
 
-An experiment is a module of the lab's package `experiments`, or of `bench` where it is about the lab itself, with these
-names in it:
+An experiment is a module of the lab's package `experiments`, or of `corpus` where it is about the lab itself, with
+these names in it:
 
 - `QUESTION`: the question, one line;
 - `collect(settings) -> Collected`: measures; nothing else runs mechanisms;
@@ -39,7 +39,7 @@ from attacklab.reporting.sources import digests
 
 Data: TypeAlias = dict[str, Any]
 
-BENCH = "bench"
+CORPUS = "corpus"
 """The package of experiments on the lab itself, which need not be there."""
 
 LARGEST_INDENTED = 30_000
@@ -110,7 +110,7 @@ OPTIONAL = ("figures", "explain", "timing_figures", "explain_timings", "timing_t
 
 
 def load_experiments(root: Path) -> dict[str, Experiment]:
-    """Load every experiment of the lab for a folder, by name: all modules of its packages `experiments` and `bench`.
+    """Load every experiment of the lab for a folder, by name: all modules of its packages `experiments` and `corpus`.
 
     Packages inside them hold what experiments share, and are not experiments.
 
@@ -119,7 +119,7 @@ def load_experiments(root: Path) -> dict[str, Experiment]:
     """
     lab = enter_lab(root)
     loaded = {
-        name: load_experiment(lab, package, name) for package in (FOLDER, BENCH) for name in _names(lab / package)
+        name: load_experiment(lab, package, name) for package in (FOLDER, CORPUS) for name in _names(lab / package)
     }
     if not loaded:
         raise UsageError(f"no experiment in {FOLDER}/; add a module NAME.py to it")

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from attacklab.model.errors import UsageError
 from attacklab.model.files import write_whole
 from attacklab.model.findings import Finding, Verdict, lower_text, read_record, upper_text
-from attacklab.reporting.experiment import BENCH, DATA, FIGURES, MEASURED
+from attacklab.reporting.experiment import DATA, FIGURES, MEASURED
 from attacklab.reporting.lab import FOLDER
 from attacklab.reporting.proofs import PROOFS, index_line, proofs_page
 from attacklab.reporting.rendering import cell, render
@@ -35,7 +35,7 @@ COLUMNS = 4
 
 INDEX_NAME = "index.md"
 HEADINGS = (("", False), ("About the lab itself", True))
-"""What stands above the experiments of the index, and above those of `bench`."""
+"""What stands above the experiments of the index, and above those of `corpus`."""
 FIGURE = {"name": str, "caption": str}
 DRAWN = {"name": str, "paragraph": str, "figures": [FIGURE]}
 SEEDED_SHAPE = {"experiment": {**DRAWN, "question": str, "seed": int, "share": float}}
@@ -161,6 +161,11 @@ def _records(reports: Path, lab: Path | None) -> Iterator[_Record]:
         yield _Record(reports, data, measured, origin)
 
 
+def _is_of_the_lab(record: _Record) -> bool:
+    """Whether a measurement is about the lab itself; its package had other names in old records."""
+    return bool(record.entry.get("package", FOLDER) != FOLDER)
+
+
 def _when_and_where(environment: Mapping[str, str]) -> str:
     date = f"on {environment['date']}" if environment.get("date") else "once"
     return "{} on {system} {machine} with Python {python} and numpy {numpy}".format(date, **environment)
@@ -175,7 +180,10 @@ def _rendered(reports: Path, records: Sequence[_Record]) -> dict[Path, str | Non
     if proofs:
         texts[reports / PROOFS / "index.md"] = _ended(proofs)
     tables = [
-        (heading, [_index_entry(record) for record in records if (record.entry.get("package") == BENCH) is of_the_lab])
+        (
+            heading,
+            [_index_entry(record) for record in records if _is_of_the_lab(record) is of_the_lab],
+        )
         for heading, of_the_lab in HEADINGS
     ]
     texts[reports / INDEX_NAME] = _ended(

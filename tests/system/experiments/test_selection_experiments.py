@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 
 from attacklab.laws import Bounds, Law, Limits, enumerate_law, exp_bounds
 from attacklab.reporting.figures import Panel
-from bench import base2_cost
+from corpus import base2_cost
 from experiments import accuracy_of_selection, people_in_graphs, pumpkin_auction
 from experiments.common.adult import marital_counts
 from experiments.common.karate_club import CLUB, PEOPLE, Graph, degrees, rewired

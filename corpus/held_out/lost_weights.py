@@ -1,0 +1,139 @@
+"""Selections that lose, merge or misplace the weights of outcomes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.model.domains import Domain
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.targets import Target
+from corpus.common.exact_noise import weighted
+from corpus.common.specimen import Rng, Specimen, broken, sound
+from corpus.held_out.inputs import INTEGERS, noise, whole
+
+GROUP = "lost weights"
+
+
+def _softmax(utilities: Any, rate: float) -> NDArray[np.float64]:
+    scores = rate * np.asarray(utilities, dtype=np.float64)
+    weights = np.exp(scores - scores.max())
+    return np.asarray(weights / weights.sum())
+
+
+def _drawn(cumulative: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.intp]:
+    places = np.searchsorted(cumulative, rng.random(trials) * float(cumulative[-1]), side="right")
+    return np.asarray(np.minimum(places, len(cumulative) - 1))
+
+
+def cumulative_sum_of_half_precision(utilities: Any, trials: int, rng: Rng) -> NDArray[Any]:
+    scores = 0.5 * np.asarray(utilities, dtype=np.float64)
+    weights = np.exp(scores - scores.max()).astype(np.float16)
+    return _drawn(np.cumsum(weights, dtype=np.float16).astype(np.float64), trials, rng)
+
+
+def gumbel_of_single_precision(utilities: Any, trials: int, rng: Rng) -> NDArray[Any]:
+    scores = (0.5 * np.asarray(utilities, dtype=np.float64)).astype(np.float32)
+    return np.asarray(np.argmax(scores + rng.gumbel(size=(trials, len(scores))).astype(np.float32), axis=1))
+
+
+def weights_of_unique_scores(utilities: Any, trials: int, rng: Rng) -> NDArray[Any]:
+    values, member = np.unique(np.asarray(utilities), return_inverse=True)
+    weights = _softmax(values, 0.25)[member] / np.bincount(member)[member]
+    return _drawn(np.cumsum(weights), trials, rng)
+
+
+def flips_in_order_of_index(utilities: Any, trials: int, rng: Rng) -> NDArray[Any]:
+    scores = 0.5 * np.asarray(utilities, dtype=np.float64)
+    accepted = rng.random((trials, len(scores))) < np.exp(scores - scores.max())
+    accepted[:, int(np.argmax(scores))] = True
+    return np.asarray(np.argmax(accepted, axis=1))
+
+
+TABLE = np.append(np.exp(-0.05 * np.arange(64)), 0.0)
+
+
+def table_of_64_weights(utilities: Any, trials: int, rng: Rng) -> NDArray[Any]:
+    values = np.asarray(utilities).astype(np.int64)
+    return _drawn(np.cumsum(TABLE[np.minimum(values.max() - values, 64)]), trials, rng)
+
+
+def clipped_powers_of_two(utilities: Any, trials: int, rng: Rng) -> NDArray[Any]:
+    values = np.asarray(utilities).astype(np.int64)
+    return weighted([1 << int(20 + step) for step in np.clip(values - values.max(), -20, 0)], trials, rng)
+
+
+def sorted_powers_of_two(utilities: Any, trials: int, rng: Rng) -> NDArray[Any]:
+    values = np.asarray(utilities).astype(np.int64)
+    order = np.argsort(values, kind="stable")
+    weights = [1 << max(0, int(20 - gap)) for gap in values.max() - values[order]]
+    return np.asarray(order[weighted(weights, trials, rng)])
+
+
+def noisy_max_of_integers(utilities: Any, trials: int, rng: Rng) -> NDArray[Any]:
+    values = np.asarray(utilities).astype(np.int64)
+    return np.asarray(np.argmax(values + noise(0.5, trials, rng, size=len(values)), axis=1))
+
+
+def _pair(first: Any, second: Any, sensitivity: float = 1.0) -> NeighbouringPair:
+    return NeighbouringPair.utilities(first, second, sensitivity=sensitivity)
+
+
+FEW = Domain(integers=True, bounds=(-(2**30), 2**30))
+# fmt: off
+SPECIMENS: tuple[Specimen, ...] = (
+    broken(
+        "whole_percentages", Target.selection,
+        "weights are rounded to whole percent, so that many light outcomes get none",
+        lambda utilities, trials, rng: _drawn(np.cumsum(np.rint(100 * _softmax(utilities, 0.5))), trials, rng),
+        _pair([10.0, *[1.0] * 100], [11.0, *[0.0] * 100]), lambda output: output > 0, epsilon=1.0
+    ),
+    broken(
+        "cumulative_sum_of_half_precision", Target.selection,
+        "a running sum of binary16 swallows light outcomes behind a heavy one", cumulative_sum_of_half_precision,
+        _pair([14.25, *[0.0] * 1000], [15.25, *[-1.0] * 1000]), lambda output: output > 0, epsilon=1.0
+    ),
+    broken(
+        "gumbel_of_single_precision", Target.selection, "scores of 2^25 lose the noise in binary32",
+        gumbel_of_single_precision, _pair([2.0**26, 2.0**26 + 3.6], [2.0**26, 2.0**26 + 4.4]),
+        lambda output: output == 1, epsilon=1.0
+    ),
+    broken(
+        "weights_of_unique_scores", Target.selection,
+        "outcomes of one score share one weight, and one that leaves them gets all of its own",
+        weights_of_unique_scores, _pair([0.0] * 10, [0.1, *[0.0] * 9]), lambda output: output == 0, epsilon=0.5
+    ),
+    broken(
+        "flips_in_order_of_index", Target.selection,
+        "permute and flip without the permutation never gets beyond the best outcome", flips_in_order_of_index,
+        _pair([1.0, 1.0], [0.0, 2.0]), lambda output: output == 1, epsilon=1.0
+    ),
+    broken(
+        "exponential_without_the_half", Target.selection, "the factor of one half is missing from the exponent",
+        lambda utilities, trials, rng: _drawn(np.cumsum(_softmax(utilities, 0.8 / 2)), trials, rng),
+        _pair([2.0, 0.0, 0.0, 0.0], [0.0, 2.0, 2.0, 2.0], 2.0), lambda output: output == 0, epsilon=0.8, sensitivity=2.0
+    ),
+    broken(
+        "table_of_64_weights", Target.selection, "a table of weights ends at a gap of 64, where they are still 0.04",
+        table_of_64_weights, whole([62, *[0] * 40], [63, *[-1] * 40]), lambda output: output > 0, epsilon=0.1,
+        domain=FEW
+    ),
+    sound(
+        "clipped_powers_of_two", Target.selection,
+        "weights are powers of two, of which the gap, clipped or not, moves by 2 at the most, and 2 ln 2 < 1.3863",
+        clipped_powers_of_two, epsilon=1.3863, domain=FEW
+    ),
+    sound(
+        "sorted_powers_of_two", Target.selection,
+        "the order in which outcomes are tried does not change their probabilities", sorted_powers_of_two,
+        epsilon=1.3863, domain=FEW
+    ),
+    sound(
+        "noisy_max_of_integers", Target.selection,
+        "given the noise of the others, who wins depends on one threshold, which moves by 2 at the most",
+        noisy_max_of_integers, epsilon=1.0, domain=INTEGERS
+    ),
+)
+# fmt: on

@@ -1,0 +1,289 @@
+"""Selection whose light outcomes lose their weight, in floats of any width, integers, tables and noise."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.model.claims import ZeroConcentrated
+from attacklab.model.domains import Domain
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.random_bits import SeededBits
+from attacklab.model.targets import Target
+from corpus.common.exact_noise import (
+    coins,
+    discrete_laplace,
+    laplace_law,
+    response_law,
+    scale_of,
+    truth_probability,
+    weighted,
+)
+from corpus.common.specimen import Computed, Rng, Specimen, broken, sound
+from mechanisms.exponential.exact import exact_exponential
+
+GROUP = "lost weights"
+
+
+def _one_above(gap: float, light: int, *, sensitivity: float = 1.0) -> NeighbouringPair:
+    """One heavy outcome and many light ones; in the neighbour they are nearer by twice the sensitivity."""
+    near = [gap - sensitivity, *[sensitivity] * light]
+    return NeighbouringPair.utilities([gap, *[0.0] * light], near, sensitivity=sensitivity)
+
+
+def _whole(first: list[int], second: list[int]) -> NeighbouringPair:
+    return NeighbouringPair.integers(np.array(first), np.array(second), sensitivity=1)
+
+
+def _drawn(weights: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
+    totals = np.cumsum(weights)
+    drawn = rng.random(trials) * totals[-1]
+    return np.asarray(np.minimum(np.searchsorted(totals, drawn, side="right"), len(weights) - 1))
+
+
+def softmax_binary16(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
+    scores = (utilities / 2.0).astype(np.float16)
+    weights = np.exp(scores - scores.max())
+    return _drawn((weights / weights.sum(dtype=np.float16)).astype(np.float64), trials, rng)
+
+
+def cumulative_binary32(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
+    scores = (utilities / 2.0).astype(np.float32)
+    totals = np.cumsum(np.exp(scores - scores.max()), dtype=np.float32)
+    drawn = rng.random(trials, dtype=np.float32) * totals[-1]
+    return np.asarray(np.minimum(np.searchsorted(totals, drawn, side="right"), len(totals) - 1))
+
+
+def unscaled_exponentials(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
+    weights = np.exp(utilities / 2.0)
+    if not weights.sum() > 0:
+        return rng.integers(0, len(utilities), trials)
+    return _drawn(weights, trials, rng)
+
+
+def thousand_tickets(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
+    weights = np.exp((utilities - utilities.max()) / 2.0)
+    return weighted(np.floor(1000 * weights).astype(int).tolist(), trials, rng)
+
+
+def table_of_bytes(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
+    weights = np.exp((utilities - utilities.max()) / 2.0)
+    ends = np.round(256 * np.cumsum(weights) / weights.sum())
+    return np.asarray(np.searchsorted(ends, rng.integers(0, 256, trials), side="right"))
+
+
+def gumbel_binary16(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
+    uniform = ((rng.integers(0, 1024, (trials, len(utilities))) + 0.5) / 1024).astype(np.float16)
+    noise = -np.log(-np.log(uniform))
+    return np.asarray(np.argmax((utilities / 2.0).astype(np.float16) + noise, axis=1))
+
+
+def gumbel_binary32(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
+    uniform = np.maximum(rng.random((trials, len(utilities)), dtype=np.float32), np.float32(2.0**-24))
+    noise = -np.log(-np.log(uniform))
+    return np.asarray(np.argmax(np.asarray(utilities).astype(np.float32) + noise, axis=1))
+
+
+def nucleus(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
+    weights = np.exp((utilities - utilities.max()) / 2.0)
+    shares = weights / weights.sum()
+    return _drawn(np.where(shares < 0.001, 0.0, shares), trials, rng)
+
+
+def shifted_weights(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
+    heights = np.asarray(utilities, dtype=np.int64)
+    below = np.minimum(heights.max() - heights, 62)
+    return weighted((np.int64(1 << 12) >> below).tolist(), trials, rng)
+
+
+def integer_noisy_max(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
+    noise = np.rint(rng.laplace(0.0, 1.0, (trials, len(utilities))))
+    return np.asarray(np.argmax(np.rint(utilities) + noise, axis=1))
+
+
+def probabilities_as_text(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
+    weights = np.exp((utilities - utilities.max()) / 2.0)
+    shares = np.array([float(f"{share:.3f}") for share in weights / weights.sum()])
+    return _drawn(shares, trials, rng)
+
+
+def same_noise_for_all(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
+    noise = rng.gumbel(size=(trials, 1)).repeat(len(utilities), axis=1)
+    return np.asarray(np.argmax(utilities / 2.0 + noise, axis=1))
+
+
+def clipped_scores(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
+    scores = (utilities - utilities.max()) / 2.0
+    weights = np.where(scores < -6.0, 0.0, np.exp(scores))
+    return _drawn(weights, trials, rng)
+
+
+def exponential_noise_few_bits(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
+    uniform = (rng.integers(0, 1 << 12, (trials, len(utilities))) + 1) / (1 << 12)
+    return np.asarray(np.argmax(utilities / 2.0 - np.log(uniform), axis=1))
+
+
+def squared_utilities(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
+    scores = utilities - utilities.max()
+    return _drawn(np.exp(-(scores**2) / 8.0), trials, rng)
+
+
+def response_on_the_best(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
+    best, count = int(np.argmax(utilities)), len(utilities)
+    truth = coins(truth_probability(1.0, count), trials, rng) if count > 1 else np.ones(trials, dtype=bool)
+    lie = rng.integers(0, max(1, count - 1), trials)
+    return np.asarray(np.where(truth, best, lie + (lie >= best)))
+
+
+def exact_noisy_max(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
+    noise = discrete_laplace(scale_of(0.5), trials * len(utilities), rng).reshape(trials, len(utilities))
+    whole = np.array([int(utility) for utility in utilities])
+    return np.asarray(np.argmax(noise + whole, axis=1))
+
+
+WHOLE = Domain(integers=True, bounds=(0, 20))
+
+
+def is_heavy(output: Any) -> bool:
+    """Whether the first outcome was selected, which is the heavy one in most witnesses."""
+    return bool(output == 0)
+
+
+def is_light(output: Any) -> bool:
+    """Whether another outcome was selected."""
+    return bool(output != 0)
+
+
+# fmt: off
+SPECIMENS: tuple[Specimen, ...] = (
+    broken(
+        "softmax_binary16", Target.selection,
+        "scores in binary16 are integers from 1024 on, and utilities between two of them go to the even one",
+        softmax_binary16, NeighbouringPair.utilities([2050.0, 2050.0], [2051.0, 2049.0], sensitivity=1.0), is_light,
+        epsilon=1.0
+    ),
+    broken(
+        "cumulative_binary32", Target.selection, "a running total in binary32 that light weights no longer move",
+        cumulative_binary32, _one_above(33.9, 400_000), is_light, trials=10_000, epsilon=1.0
+    ),
+    broken(
+        "unscaled_exponentials", Target.selection, "exponentials that underflow when all utilities are very low",
+        unscaled_exponentials, NeighbouringPair.utilities([-1490.0, -1491.0], [-1491.0, -1490.0], sensitivity=1.0),
+        is_heavy, epsilon=1.0
+    ),
+    broken(
+        "thousand_tickets", Target.selection, "weights are whole numbers of tickets out of a thousand",
+        thousand_tickets, _one_above(15.0, 500), is_light, epsilon=1.0
+    ),
+    broken(
+        "table_of_bytes", Target.selection, "a table with 256 entries has room for heavy outcomes only", table_of_bytes,
+        NeighbouringPair.utilities([13.0, 0.0], [12.0, 1.0], sensitivity=1.0), is_light, trials=50_000, epsilon=1.0
+    ),
+    broken(
+        "gumbel_binary16", Target.selection, "Gumbel noise from 10 bits is bounded by 7.6", gumbel_binary16,
+        _one_above(19.2, 300), is_light, trials=20_000, epsilon=1.0
+    ),
+    broken(
+        "gumbel_binary32", Target.selection, "scores in binary32 are even from 2^24 on", gumbel_binary32,
+        NeighbouringPair.utilities([2.0**24 + 2] * 2, [2.0**24 + 3, 2.0**24 + 1], sensitivity=1.0), is_light,
+        epsilon=2.0
+    ),
+    broken(
+        "nucleus", Target.selection, "outcomes with a share below 0.001 are left out", nucleus, _one_above(14.0, 300),
+        is_light, epsilon=1.0
+    ),
+    broken(
+        "shifted_weights", Target.selection, "weights 4096·2^−depth in integers are 0 from a depth of 13",
+        shifted_weights, _whole([14, *[0] * 2000], [13, *[1] * 2000]), is_light, epsilon=2 * math.log(2),
+        domain=Domain(integers=True, bounds=(0, 60))
+    ),
+    broken(
+        "integer_noisy_max", Target.selection,
+        "utilities are rounded before noise is added, and move by 2 from one half to the next but one",
+        integer_noisy_max, NeighbouringPair.utilities([1.5, 2.5], [0.5, 3.5], sensitivity=1.0), is_heavy, epsilon=2.0
+    ),
+    broken(
+        "probabilities_as_text", Target.selection, "shares with three decimals", probabilities_as_text,
+        _one_above(16.0, 400), is_light, epsilon=1.0
+    ),
+    broken(
+        "same_noise_for_all", Target.selection,
+        "one draw of Gumbel noise for all outcomes leaves the largest utility in front", same_noise_for_all,
+        NeighbouringPair.utilities([1.0, 0.0], [0.0, 1.0], sensitivity=1.0), is_heavy, epsilon=1.0
+    ),
+    broken(
+        "clipped_scores", Target.selection, "scores below −6 get no weight; the claim is of zero-concentrated privacy",
+        clipped_scores, _one_above(13.0, 1000), is_light, claim=ZeroConcentrated(0.125), epsilon=None
+    ),
+    broken(
+        "exponential_noise_few_bits", Target.selection, "exponential noise from 12 bits is bounded by 8.3",
+        exponential_noise_few_bits, _one_above(18.0, 3000), is_light, trials=5_000, epsilon=1.0
+    ),
+    broken(
+        "squared_utilities", Target.selection,
+        "weights fall with the square of the depth, faster than the claim allows", squared_utilities,
+        NeighbouringPair.utilities([8.0, *[0.0] * 500], [7.0, *[1.0] * 500], sensitivity=1.0), is_light, epsilon=1.0
+    ),
+    sound(
+        "exact_weights", Target.selection, "the exponential mechanism with exact weights",
+        lambda utilities, trials, rng: exact_exponential(epsilon=1).many(utilities, trials, SeededBits(rng)),
+        Computed(
+            NeighbouringPair.utilities([2.0, 0.0, 1.0], [1.0, 1.0, 0.0], sensitivity=1.0),
+            lambda utilities: _shares([math.exp(utility / 2) for utility in utilities]),
+        ),
+        epsilon=1.0
+    ),
+    sound(
+        "halves_of_weight", Target.selection, "integer weights that never vanish on the domain",
+        lambda utilities, trials, rng: weighted([1 << int(utility) for utility in utilities], trials, rng),
+        Computed(
+            _whole([20, 0, 3], [19, 1, 4]),
+            lambda utilities: _shares([2.0 ** int(utility) for utility in utilities]),
+        ),
+        epsilon=2 * math.log(2), domain=WHOLE
+    ),
+    sound(
+        "response_on_the_best", Target.selection, "randomized response on the index of the largest utility",
+        response_on_the_best,
+        Computed(
+            NeighbouringPair.utilities([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], sensitivity=1.0),
+            lambda utilities: response_law(1.0, int(np.argmax(utilities)), range(3)),
+        ),
+        epsilon=1.0
+    ),
+    sound(
+        "any_outcome", Target.selection, "a uniform index",
+        lambda utilities, trials, rng: rng.integers(0, len(utilities), trials),
+        Computed(
+            NeighbouringPair.utilities([1.0, 0.0], [0.0, 1.0], sensitivity=1.0),
+            lambda utilities: _shares([1.0] * len(utilities)),
+        ),
+        epsilon=0.1
+    ),
+    sound(
+        "last_outcome", Target.selection, "an index that depends on the length only",
+        lambda utilities, trials, rng: np.full(trials, len(utilities) - 1), epsilon=0.1
+    ),
+    sound(
+        "exact_noisy_max", Target.selection,
+        "noisy maximum of integers with exact noise of scale 2, ties to the lowest index", exact_noisy_max,
+        Computed(_whole([1, 0], [0, 1]), lambda utilities: _noisy_max_law(utilities)), epsilon=1.0,
+        domain=Domain(integers=True, bounds=(0, 20))
+    ),
+)
+# fmt: on
+
+
+def _shares(weights: list[float]) -> dict[int, float]:
+    return {k: weight / sum(weights) for k, weight in enumerate(weights)}
+
+
+def _noisy_max_law(utilities: NDArray[Any]) -> dict[int, float]:
+    law = laplace_law(2)
+    first = sum(
+        mass * weight for n, mass in law.items() for m, weight in law.items() if utilities[0] + n >= utilities[1] + m
+    )
+    return {0: first, 1: 1 - first}
