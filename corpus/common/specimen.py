@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -62,16 +61,18 @@ class Specimen:
         computed: of a sound one, its law, where that is small enough to write down.
         needs: outputs of either input that are enough to refute the claim if one knows where to look.
         group: its class, which is its module's.
+        pair: of a pipeline, the neighbours on which the claim is broken or kept.
     """
 
     name: str
     broken: bool
     make: Callable[[], Target]
-    why: str
+    why: str = ""
     witness: Witness | None = None
     computed: Computed | None = None
     needs: int = 100_000
     group: str = ""
+    pair: NeighbouringPair | None = None
 
 
 def broken(
@@ -86,7 +87,7 @@ def broken(
     **options: Any,
 ) -> Specimen:
     """A specimen whose claim is false, with the pair and the event that show it; options are the target's."""
-    make = partial(_made, name, kind, release, options)
+    make = made(name, kind, release, options)
     return Specimen(name, True, make, why, Witness(pair, event, trials), needs=max(trials, 100_000))
 
 
@@ -99,7 +100,7 @@ def sound(
     **options: Any,
 ) -> Specimen:
     """A specimen that keeps its claim, with its law where that can be computed; options are the target's."""
-    return Specimen(name, False, partial(_made, name, kind, release, options), why, computed=computed)
+    return Specimen(name, False, made(name, kind, release, options), why, computed=computed)
 
 
 def accusers(findings: Sequence[Finding]) -> list[str]:
@@ -119,5 +120,8 @@ def in_groups(*modules: Any) -> tuple[Specimen, ...]:
     return tuple(replace(specimen, group=module.GROUP) for module in modules for specimen in module.SPECIMENS)
 
 
-def _made(name: str, kind: Callable[..., Target], release: Callable[..., Any], options: Mapping[str, Any]) -> Target:
-    return replace(kind(release, **options), name=name)
+def made(
+    name: str, kind: Callable[..., Target], release: Callable[..., Any], options: Mapping[str, Any]
+) -> Callable[[], Target]:
+    """What makes a target of a kind under a name."""
+    return lambda: replace(kind(release, **options), name=name)

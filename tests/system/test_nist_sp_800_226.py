@@ -8,8 +8,8 @@ from pathlib import Path
 from attacklab.attacks import ATTACKS
 from attacklab.reporting.experiment import load_experiments
 from attacklab.reporting.pages import LONGEST_TABLE
+from corpus.pipelines import PIPELINES
 from tests.system.test_documents import ROOT
-from tests.unit.attacklab.align.broken import BROKEN
 
 PAGE = Path(ROOT) / "docs" / "reference" / "nist_sp_800_226.md"
 TEXT = PAGE.read_text("utf-8")
@@ -17,7 +17,7 @@ ROWS = re.findall(r"(?m)^\| (?!hazard|---)(.*?) \| (.*?) ?\| (.*?) ?\|$", TEXT)
 NAMES = {attack.name for attack in ATTACKS}
 OTHERS = {"dataset", "delta_lower", "naive_randomized_response", "seeing_work"}
 """A kind of target, a field of findings, a target and a function: all else that is in code and in one word."""
-ALIGNED = {row[0].__name__ for row in BROKEN}
+ALIGNED = {pipeline.name for pipeline in PIPELINES if pipeline.broken}
 """The flawed pipelines of which a test shows that the alignment passes none."""
 
 

@@ -11,17 +11,12 @@ import pytest
 
 from attacklab.align.examine import Status, examine
 from attacklab.draws import run, watching
-from attacklab.model.releases import as_release
-from attacklab.model.targets import Target
-from tests.unit.attacklab.align.broken import BROKEN
-from tests.unit.attacklab.align.sound import SOUND, Row
-from tests.unit.attacklab.align.unjudged import UNJUDGED
+from corpus.common.specimen import Specimen
+from corpus.pipelines import PIPELINES
 
 WITHOUT_WITNESS = (Status.OPEN, Status.SUSPECTED, Status.VIOLATED)
-ROWS = [
-    *((row, WITHOUT_WITNESS) for row in (*BROKEN, *UNJUDGED)),
-    *((row, (Status.ALIGNED, Status.OPEN)) for row in SOUND),
-]
+NOT_CERTAIN = (Status.ALIGNED, Status.OPEN)
+NAMES = [f"{pipeline.name}-{'broken' if pipeline.broken else 'sound'}" for pipeline in PIPELINES]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -31,14 +26,14 @@ def _watched() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize(("row", "allowed"), ROWS, ids=[row[0].__name__ for row, _ in ROWS])
-def test_a_pair_of_a_pipeline_is_examined(row: Row, allowed: tuple[Status, ...]) -> None:
-    function, claim, first, second = row
-    target = Target.dataset(as_release(function), **claim)
+@pytest.mark.parametrize("pipeline", PIPELINES, ids=NAMES)
+def test_a_pair_of_a_pipeline_is_examined(pipeline: Specimen) -> None:
+    target, pair = pipeline.make(), pipeline.pair
 
     def release(input_: Any, rng: np.random.Generator) -> Any:
         return next(iter(target.release(input_, 1, rng)))
 
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # some divide by zero, which is what is wrong with them
-        assert examine(lambda x, draws: run(release, x, draws), first, second, target.claim, 1).status in allowed
+        made = examine(lambda x, draws: run(release, x, draws), pair.first, pair.second, target.claim, 1)
+    assert made.status in (WITHOUT_WITNESS if pipeline.broken else NOT_CERTAIN)
