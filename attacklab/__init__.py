@@ -3,73 +3,63 @@
 What this module exports is imported when it is first used, so that the pytest plugin costs nothing where it is not.
 """
 
+# mypy: implicit-reexport
+# ruff: noqa: F401
+
 from __future__ import annotations
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from attacklab.attacks import ATTACKS
-    from attacklab.auditing.referee import audit
+    from attacklab.api import Report, audit
+    from attacklab.attacks import ATTACKS, BlackBox, LowBitLaplace, ZeroRounding
+    from attacklab.laws import (
+        Law,
+        Limits,
+        advantage,
+        certify,
+        enumerate_law,
+        hockey_stick,
+        one_uniform,
+        privacy_loss,
+        smallest_epsilon,
+        step_law,
+    )
     from attacklab.laws.proof import prove
-    from attacklab.model.claims import GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
-    from attacklab.model.domains import Domain
+    from attacklab.model.claims import GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated, from_accountant
+    from attacklab.model.domains import Categories, Domain, Graphs, Pattern, Queries, Records, Streams
+    from attacklab.model.domains.finite import all_databases, all_utilities
     from attacklab.model.findings import Finding, Verdict
     from attacklab.model.neighbours import NeighbouringPair, Relation
-    from attacklab.model.random_bits import REJECTED, RandomBits, SeededBits, SystemBits, TapedBits
+    from attacklab.model.random_bits import REJECTED, RandomBits, SeededBits, SystemBits, TapedBits, with_bits
     from attacklab.model.releases import one_by_one
     from attacklab.model.seeing_work import seeing_work
+    from attacklab.model.strategies import pairs_of_answers, pairs_of_records, pairs_of_utilities
     from attacklab.model.targets import Kind, Target
 
-__all__ = [
-    "ATTACKS",
-    "REJECTED",
-    "Domain",
-    "Finding",
-    "GaussianDP",
-    "Kind",
-    "NeighbouringPair",
-    "PrivacyClaim",
-    "Profile",
-    "RandomBits",
-    "Relation",
-    "Renyi",
-    "SeededBits",
-    "SystemBits",
-    "TapedBits",
-    "Target",
-    "Verdict",
-    "ZeroConcentrated",
-    "audit",
-    "one_by_one",
-    "prove",
-    "seeing_work",
-]
-
-_HOMES = {
-    "ATTACKS": "attacks",
-    "REJECTED": "model.random_bits",
-    "Domain": "model.domains",
-    "Finding": "model.findings",
-    "GaussianDP": "model.claims",
-    "Kind": "model.targets",
-    "NeighbouringPair": "model.neighbours",
-    "PrivacyClaim": "model.claims",
-    "Profile": "model.claims",
-    "RandomBits": "model.random_bits",
-    "Relation": "model.neighbours",
-    "Renyi": "model.claims",
-    "SeededBits": "model.random_bits",
-    "SystemBits": "model.random_bits",
-    "TapedBits": "model.random_bits",
-    "Target": "model.targets",
-    "Verdict": "model.findings",
-    "ZeroConcentrated": "model.claims",
-    "audit": "auditing.referee",
-    "one_by_one": "model.releases",
-    "prove": "laws.proof",
-    "seeing_work": "model.seeing_work",
+_EXPORTS = {
+    "api": "Report audit",
+    "attacks": "ATTACKS BlackBox LowBitLaplace ZeroRounding",
+    "laws": "Law Limits advantage certify enumerate_law hockey_stick one_uniform privacy_loss "
+    "smallest_epsilon step_law",
+    "laws.proof": "prove",
+    "model.claims": "GaussianDP PrivacyClaim Profile Renyi ZeroConcentrated from_accountant",
+    "model.domains": "Categories Domain Graphs Pattern Queries Records Streams",
+    "model.domains.finite": "all_databases all_utilities",
+    "model.findings": "Finding Verdict",
+    "model.neighbours": "NeighbouringPair Relation",
+    "model.random_bits": "REJECTED RandomBits SeededBits SystemBits TapedBits with_bits",
+    "model.releases": "one_by_one",
+    "model.seeing_work": "seeing_work",
+    "model.strategies": "pairs_of_answers pairs_of_records pairs_of_utilities",
+    "model.targets": "Kind Target",
 }
+"""What each module of the package exports here."""
+
+_HOMES = {name: module for module, names in _EXPORTS.items() for name in names.split()}
+
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,10 +1,7 @@
-"""Hypothesis strategies for what the instrument takes: neighbouring pairs by kind and relation, and their numbers.
+"""Hypothesis strategies for neighbouring pairs of answers, utilities and records, and for the numbers in them.
 
 Numbers favour what floating point handles worst: zeros of both signs, subnormal numbers, powers of two and the doubles
 next to them, and the largest and smallest doubles. Everything shrinks towards few and simple numbers.
-
-This module needs Hypothesis, which the extra `attacklab[strategies]` installs; without it, importing it is an
-`ImportError`, as for any module that cannot be imported.
 """
 
 from __future__ import annotations
@@ -13,22 +10,14 @@ import math
 import sys
 from fractions import Fraction
 from functools import cache, lru_cache
-from typing import TypeVar
 
+import hypothesis
 import numpy as np
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from attacklab.model.errors import UsageError
 from attacklab.model.neighbours import NeighbouringPair, Relation
-from attacklab.model.targets import Kind, Target
-
-try:
-    import hypothesis
-    from hypothesis import strategies as st
-except ImportError as error:
-    raise ImportError("attacklab.model.strategies needs Hypothesis: pip install 'attacklab[strategies]'") from error
-
-T = TypeVar("T")
 
 LARGEST = sys.float_info.max
 SIMPLEST = 16
@@ -48,11 +37,6 @@ def floats(lower: float = -LARGEST, upper: float = LARGEST) -> st.SearchStrategy
     if not (math.isfinite(lower) and math.isfinite(upper) and lower <= upper):
         raise UsageError(f"lower and upper must be finite and lower <= upper, not {lower} and {upper}")
     return _floats(lower, upper)
-
-
-def scales() -> st.SearchStrategy[float]:
-    """Scales of noise, sensitivities and values of ε: positive doubles from 2^−40 to 2^40."""
-    return floats(2.0**-40, 2.0**40)
 
 
 def utilities(
@@ -109,76 +93,6 @@ def pairs_of_records(
         second = np.insert(first, place, record)
     pair = NeighbouringPair.records(first, second, relation)
     return draw(st.sampled_from([pair, pair.swapped()]))
-
-
-@st.composite
-def pairs_of_graphs(draw: st.DrawFn, relation: Relation, *, most_nodes: int = 8) -> NeighbouringPair:
-    """Two undirected graphs without loops, one edge or one node (with its edges) apart.
-
-    Raises:
-        UsageError: the relation is neither node nor edge.
-    """
-    if relation not in (Relation.NODE, Relation.EDGE):
-        raise UsageError(f"graphs are neighbours by node or edge, not by {relation}")
-    nodes = draw(st.integers(2, most_nodes))
-    upper = np.zeros((nodes, nodes), dtype=bool)
-    places = np.triu_indices(nodes, 1)
-    upper[places] = draw(st.lists(st.booleans(), min_size=len(places[0]), max_size=len(places[0])))
-    first = upper | upper.T
-    if relation is Relation.EDGE:
-        start, end = draw(st.sampled_from(list(zip(*places, strict=True))))
-        second = first.copy()
-        second[start, end] = second[end, start] = not first[start, end]
-    else:
-        gone = draw(st.integers(0, nodes - 1))
-        second = np.delete(np.delete(first, gone, 0), gone, 1)
-    pair = NeighbouringPair.graphs(first, second, relation)
-    return draw(st.sampled_from([pair, pair.swapped()]))
-
-
-def neighbouring_pairs(target: Target, relation: Relation | None = None) -> st.SearchStrategy[NeighbouringPair]:
-    """Pairs that fit the kind of a target, its sensitivity and its bounds.
-
-    Args:
-        target: any target except a DATASET target, whose input may be anything.
-        relation: makes datasets of sums and means neighbours; by default that of the claim, or add-remove if the claim
-            names none.
-
-    Raises:
-        UsageError: the target is of kind DATASET.
-    """
-    match target.kind:
-        case Kind.NOISE:
-            return pairs_of_answers(sensitivity=target.sensitivity)
-        case Kind.SELECTION:
-            return pairs_of_utilities(sensitivity=target.sensitivity)
-        case Kind.SUM | Kind.MEAN:
-            assert target.bounds is not None  # noqa: S101 - sums and means have bounds
-            least = int(target.kind is Kind.MEAN)
-            return pairs_of_records(target.bounds, relation or target.relation or Relation.ADD_REMOVE, least=least)
-        case _:
-            raise UsageError(f"the pairs of a {target.kind} target can be anything; build a strategy from others here")
-
-
-def drawn(strategy: st.SearchStrategy[T], count: int, *, seed: int) -> list[T]:
-    """Draw up to `count` values of a strategy, fewer if it has no more; the same seed draws the same values."""
-    values: list[T] = []
-
-    @hypothesis.seed(seed)
-    @hypothesis.settings(
-        max_examples=count,
-        database=None,
-        deadline=None,
-        derandomize=False,
-        phases=[hypothesis.Phase.generate],
-        suppress_health_check=list(hypothesis.HealthCheck),
-    )
-    @hypothesis.given(strategy)
-    def collect(value: T) -> None:
-        values.append(value)
-
-    collect()
-    return values
 
 
 def _vectors(numbers: st.SearchStrategy[float], least: int, most: int) -> st.SearchStrategy[NDArray[np.float64]]:

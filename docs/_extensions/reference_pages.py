@@ -104,7 +104,9 @@ _GENERATORS: dict[str, Callable[..., Iterator[str]]] = {
 
 def _module(name: str) -> Iterator[str]:
     """A section with what a module defines, without what stands on the page of the package itself."""
-    elsewhere = () if name == PACKAGE else sorted(set(attacklab.__all__) & set(vars(importlib.import_module(name))))
+    defined = vars(importlib.import_module(name))
+    exported = {name: getattr(attacklab, name) for name in attacklab.__all__} if name != PACKAGE else {}
+    elsewhere = [name for name, value in exported.items() if defined.get(name) is value]
     yield f"## `{name}`\n"
     yield f"```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n   :exclude-members: {', '.join(elsewhere)}\n```\n"
 

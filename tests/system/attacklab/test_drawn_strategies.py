@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from attacklab.model import strategies
-from tests.unit.attacklab.test_strategies import AWKWARD
+from tests.unit.attacklab.test_strategies import AWKWARD, drawn
 
 
 def test_awkward_floats_are_drawn() -> None:
@@ -12,6 +12,6 @@ def test_awkward_floats_are_drawn() -> None:
     The rarest kind, negative zero, comes first after 440 draws on average (14 seeds): it is missing among 10 000 with
     probability about 1e-10.
     """
-    values = strategies.drawn(strategies.floats(), 10_000, seed=1)
+    values = drawn(strategies.floats(), 10_000, seed=1)
     for name, is_awkward in AWKWARD.items():
         assert any(map(is_awkward, values)), name

@@ -1,0 +1,67 @@
+"""One call and one verdict: `audit` of a plain function or of a target, as `from attacklab import audit` gives it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from attacklab.auditing import referee
+from attacklab.auditing.ordinary import best
+from attacklab.model.errors import UsageTypeError
+from attacklab.model.findings import Finding, Verdict, decisive
+from attacklab.model.loading import made_target
+from attacklab.model.targets import Kind, Target
+from attacklab.reporting.screen import screen
+
+SETTINGS = inspect.signature(referee.audit).parameters.keys() - {"target"}
+"""What is said of the audit; all else is said of the target."""
+
+MORE = "the findings of this report, one by one"
+"""What shows more than the screen."""
+
+
+class Report(list[Finding]):
+    """The findings of one audit, in the order of the attacks; printed, it is the screen of the command line."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict that the findings come to, the worst of those that decide."""
+        return next((finding.verdict for finding in decisive(self)), Verdict.NOT_APPLICABLE)
+
+    @property
+    def best(self) -> Finding | None:
+        """The finding with the best evidence for the verdict; None if there are no findings."""
+        return best(self) or next(iter(decisive(self)), None)
+
+    def __str__(self) -> str:
+        return "\n".join(screen(self, more=MORE).lines()) if self else "no findings"
+
+
+def audit(release: Target | Callable[..., Any], /, attacks: Any = None, **given: Any) -> Report:
+    """Audit a target, or a plain function with a claim.
+
+    Args:
+        release: a target; or a function of one value (and `rng`) that returns one noisy output; or a release or a
+            sampler, as `attacklab audit` takes them.
+        attacks: which attacks run, all by default.
+        **given: the settings of `attacklab.auditing.referee.audit`, such as `seconds` and `seed`. For a function, its
+            claim, such as `epsilon`, and what else a constructor of `Target` takes, such as `pairs` or `domain`. Its
+            `kind` is "dataset" where these are pairs of datasets or a domain with a shape, and "noise" otherwise.
+
+    Returns:
+        The findings, with one verdict.
+
+    Raises:
+        UsageError: a setting is out of range, or the function cannot be audited so; a `UsageTypeError` where a target
+            comes with a claim besides its own.
+    """
+    settings = {name: given.pop(name) for name in SETTINGS & given.keys()}
+    if isinstance(release, Target):
+        if given:
+            raise UsageTypeError(f"{release.name} is a target with a claim of its own; leave out {', '.join(given)}")
+        return Report(referee.audit(release, attacks, **settings))
+    shape = getattr(given.get("domain"), "shape", None)
+    related = any(getattr(pair, "relation", None) for pair in given.get("pairs", ()))
+    kind = Kind(given.pop("kind", Kind.DATASET if related or shape is not None else Kind.NOISE))
+    return Report(referee.audit(made_target(kind, release, **given), attacks, **settings))
