@@ -96,6 +96,8 @@ class Files:
         for (option, first), (later_option, second) in itertools.combinations(named, 2):
             if _are_one(first, Path(second)):
                 raise UsageError(f"{option} and {later_option} name the same file; give each a file of its own")
+        if self.html is not None:
+            importlib.import_module("attacklab.reporting.audit_page")  # which may not be installed
         # before a target changes where packages are looked for
         environment()
         importlib.import_module("scipy.special")

@@ -5,7 +5,7 @@ where the library is not installed, and runs where only numpy and the library ar
 
 - `DISTRIBUTION`: the name under which pip installs the library;
 - `UNSEEDED`: whether it draws from the operating system, so that no seed replays its outputs;
-- `VERSIONS`, if mechanisms differ by version: for each mechanism, a specifier (PEP 440) of the versions that have it;
+- `VERSIONS`, if mechanisms differ by version: for each mechanism, conditions on the versions that have it; see `fits`;
 - `MECHANISMS`: by its name, what makes a mechanism. It takes keyword arguments (`epsilon`, `delta`, `bounds`) and
   returns a dict: `kind`, `release`, and any other arguments of the constructor of that kind of `Target`. A claim of
   another kind than (ε, δ) stands there as JSON, under `claim`, a domain under `domain`. A sum or a mean states its
@@ -19,13 +19,13 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Mapping
+import operator
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
-
-from packaging.specifiers import SpecifierSet
 
 from attacklab.model.errors import UsageError
 
@@ -44,7 +44,7 @@ class Library:
         distribution: the name under which pip installs it.
         unseeded: whether no seed replays its outputs.
         mechanisms: the names of its mechanisms.
-        versions: for each mechanism that not every version has, a specifier of the versions that have it.
+        versions: for each mechanism that not every version has, conditions on those that have it; see `fits`.
     """
 
     name: str
@@ -63,7 +63,22 @@ class Library:
 
     def mechanisms_of(self, version: str) -> list[str]:
         """The mechanisms that a version has."""
-        return [name for name in self.mechanisms if SpecifierSet(self.versions.get(name, "")).contains(version)]
+        return [name for name in self.mechanisms if fits(version, self.versions.get(name, ""))]
+
+
+_HOLDS: dict[str, Callable[[Any, Any], bool]] = {">=": operator.ge, "<": operator.lt, "!=": operator.ne}
+
+
+def numbers_of(version: str) -> tuple[int, ...]:
+    """The release numbers of a version, without zeros at the end; none if it has no such form."""
+    form = re.fullmatch(r"(\d+(?:\.\d+)*?)(?:\.0)*(?:\.?(?:a|b|rc|dev|post)\d+|\+[\w.]+)*", version)
+    return tuple(map(int, form[1].split("."))) if form else ()
+
+
+def fits(version: str, conditions: str) -> bool:
+    """Whether the release numbers of a version fulfil conditions, such as `>=0.14.1,!=0.15.1`, or there are none."""
+    stated = re.findall(r"(>=|<|!=)([^,]+)", conditions)
+    return all(_HOLDS[relation](numbers_of(version), numbers_of(bound)) for relation, bound in stated)
 
 
 def adapter_module(place: str) -> str | None:

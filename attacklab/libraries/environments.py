@@ -10,8 +10,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from packaging.version import InvalidVersion, Version
-
+from attacklab.libraries import numbers_of
 from attacklab.model.errors import UsageError
 
 PINNED, BUILT = "environments", ".environments"
@@ -40,13 +39,11 @@ def environments(root: Path) -> list[Environment]:
     for pinned in (root / PINNED).glob("*-*.txt"):
         folder = root / BUILT / pinned.stem
         library, _, version = pinned.stem.rpartition("-")
-        try:
-            Version(version)
-        except InvalidVersion:  # many folders have this name, and files of other kinds in them
+        if not numbers_of(version):  # many folders have this name, and files of other kinds in them
             continue
         is_missing = not (folder / ".ready").is_file()
         listed.append(Environment(pinned.stem, library, version, folder / "bin" / "python", is_missing=is_missing))
-    return sorted(listed, key=lambda environment: (environment.library, Version(environment.version)))
+    return sorted(listed, key=lambda environment: (environment.library, numbers_of(environment.version)))
 
 
 def interpreter(name: str, root: Path) -> str:

@@ -13,6 +13,9 @@ The child of an isolated target loads this as a plain file: so it imports nothin
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 
 class LabError(Exception):
     """The root: whatever this package raises on purpose."""
@@ -52,6 +55,20 @@ class AttackError(LabFault):
 
 class OutOfTime(LabFault):
     """The time was up before the next outputs could be drawn, so nothing was decided."""
+
+
+@contextlib.contextmanager
+def from_extra(extra: str) -> Iterator[None]:
+    """Import, inside the `with` block, what only an extra of this package installs.
+
+    Raises:
+        UsageError: it is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        needed = f"this needs {error.name}, which is not installed: pip install 'attacklab[{extra}]'"
+        raise UsageError(needed) from error
 
 
 def text_of(error: BaseException) -> str:

@@ -30,7 +30,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from attacklab.model.errors import UsageError
+from attacklab.model.errors import UsageError, from_extra
 from attacklab.model.files import write_whole
 from attacklab.model.findings import SCHEMA, Finding, Verdict, compact_text, environment, read_record, to_text
 from attacklab.reporting.figures import Figure
@@ -192,7 +192,8 @@ def run_experiment(experiment: Experiment, settings: Settings, reports: Path) ->
         ValueError: the measured record that is there already is not a record.
         OSError: the folder cannot be written.
     """
-    from attacklab.reporting import plots  # here, because matplotlib costs every other command half a second
+    with from_extra("pages"):
+        from attacklab.reporting import plots  # here, because matplotlib costs every other command half a second
 
     record_path, measured_path = (reports / folder / f"{experiment.name}.json" for folder in (DATA, MEASURED))
     if measured_path.is_file():
@@ -231,7 +232,8 @@ def replace_findings(experiment: Experiment, reports: Path, attack: str, finding
     Raises:
         ValueError: a record cannot be read.
     """
-    from attacklab.reporting import plots  # here, as above
+    with from_extra("pages"):
+        from attacklab.reporting import plots  # here, as above
 
     record_path, measured_path = (reports / folder / f"{experiment.name}.json" for folder in (DATA, MEASURED))
     seeded, timed = shown_data(record_path), read_record(measured_path)

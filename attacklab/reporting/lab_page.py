@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
-
+from attacklab.model.errors import from_extra
 from attacklab.reporting.rendering import render
+
+with from_extra("pages"):
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
 
 
 def lab_page(reports: Path, index: Path) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import jinja2
-
+from attacklab.model.errors import from_extra
 from attacklab.model.plain_text import plain
+
+with from_extra("pages"):
+    import jinja2
 
 
 def render(name: str, filters: Mapping[str, Callable[..., Any]] | None = None, /, **values: Any) -> str:

@@ -9,12 +9,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import jsonschema
-from referencing import Registry
-from referencing.jsonschema import DRAFT202012
-
-from attacklab.model.errors import UsageError
+from attacklab.model.errors import UsageError, from_extra
 from attacklab.model.files import read_json
+
+with from_extra("pages"):
+    import jsonschema
+    from referencing import Registry
+    from referencing.jsonschema import DRAFT202012
 
 VERSION = 1
 SCHEMAS = "schema"
