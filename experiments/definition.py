@@ -135,9 +135,13 @@ def _delta_panel(measured: dict[str, Any]) -> Panel:
     return panel("Hockey-stick divergence δ(ε′)", "ε′", "smallest δ", series)
 
 
+def _largest_posterior(prior: float) -> float:
+    """What a belief of `prior` in one of two neighbours becomes at most on one answer, where ε-DP holds."""
+    return 1 / (1 + (1 - prior) / prior * math.exp(-EPSILON))
+
+
 def _posterior_panel(measured: dict[str, Any]) -> Panel:
-    claim = PrivacyClaim(float(EPSILON))
-    allowed = [claim.posterior_bounds(prior)[1] for prior in PRIORS]
+    allowed = [_largest_posterior(prior) for prior in PRIORS]
     series = [marks(label, Role.EXACT, PRIORS, measured["posterior"][name]) for name, label in LABELS.items()]
     series += lines(PRIORS, [("allowed", Role.CEILING, allowed), ("nothing learnt", Role.IDEAL, PRIORS)])
     return panel("The highest posterior", "prior probability", "posterior probability", series)
@@ -189,7 +193,7 @@ def explain(data: dict[str, Any]) -> str:
     claim, at_half = PrivacyClaim(float(EPSILON)), measured["epsilons"].index(0.5)
     return PARAGRAPHS["definition"].format(
         measured=measured,
-        posterior_claim=claim.posterior_bounds(0.5)[1],
+        posterior_claim=_largest_posterior(0.5),
         group_claim=PrivacyClaim(claim.epsilon, measured["group_delta"][0][1]).group(GROUPS[-1]).delta,
         delta={name: deltas[at_half] for name, deltas in measured["delta"].items()},
         independent=max(measured["belief_quotients"]["independent"]),

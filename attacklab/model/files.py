@@ -16,7 +16,6 @@ import secrets
 import stat
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import IO, Any
 
@@ -34,10 +33,6 @@ SCRIPT = "# Proof of concept: "
 
 MOST_BYTES = 1 << 30
 """A file that is larger is none of the lab's."""
-
-
-READER_SECONDS = 10.0
-"""How long a pipe is kept open for somebody to read it."""
 
 
 class Made(enum.StrEnum):
@@ -109,8 +104,6 @@ def write_whole(path: Path, content: str | bytes) -> None:
         stream.flush()
         with open(stream.fileno(), "wb", closefd=False) as file:
             file.write(data)
-    elif path.is_fifo():
-        _write_to_reader(path, data)
     elif path.exists() and not path.is_file():
         path.write_bytes(data)
     else:
@@ -184,24 +177,6 @@ def _replace(path: Path, data: bytes) -> None:
             path.write_bytes(data)  # a file that is mounted by itself, as into a container, cannot be replaced
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _write_to_reader(path: Path, data: bytes) -> None:
-    """Write to a pipe once somebody reads it; OSError if nobody does within `READER_SECONDS`."""
-    until = time.monotonic() + READER_SECONDS
-    while True:
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
-            break
-        except OSError as error:
-            if error.errno != errno.ENXIO:
-                raise
-            if time.monotonic() > until:
-                raise OSError(error.errno, "nobody reads this pipe", str(path)) from error
-            time.sleep(0.05)
-    os.set_blocking(descriptor, True)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
 
 
 def _take_after(path: Path, status: os.stat_result) -> None:

@@ -23,8 +23,8 @@ from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Renyi, ZeroC
 from attacklab.model.domains import Domain
 from attacklab.model.errors import UsageError, UsageTypeError, in_one_line, passes_through
 from attacklab.model.random_bits import SeededBits
-from attacklab.model.releases import as_release, member, require_no_class
-from attacklab.model.targets import Declared, Kind, Sampler, Target, described
+from attacklab.model.releases import as_release, member, name_of
+from attacklab.model.targets import Declared, Kind, Sampler, Target, described, refuse_class
 
 CLAIM_PARAMETERS = ("rho", "mu", "rdp")
 """What claims other than (ε, δ)-DP are called in options, in markers, and in calls of functions that make targets."""
@@ -56,35 +56,39 @@ def load_target(
     """
     place, name = place_and_name(spec)
     module = _module(adapter_module(place) or place)
+    value = _found(module, name, spec, kind)
+    budget: dict[str, Any] = {} if epsilon is None else {"epsilon": PrivacyClaim(epsilon).epsilon}
+    if kind is not None:
+        require_claim(spec, epsilon, claim)
+    if isinstance(value, Target):
+        if kind is not None or claim is not None or budget or parameters:
+            also = "the kind and " * (kind is not None)
+            raise UsageError(f"{spec} is a target with a claim of its own; leave {also}the parameters out")
+        target = value
+    elif kind is not None:
+        target = made_target(kind, value, claim=claim, name=name, **budget, **parameters)
+    else:
+        target = _called(value, spec, {**budget, **({} if claim is None else parameters_of(claim)), **parameters})
+    if adapter_module(place):
+        target = replace(target, name=spec)
+    return replace(target, version=_version(module)) if target.version == "unknown" else target
+
+
+def _found(module: ModuleType, name: str, spec: str, kind: Kind | None) -> Any:
+    """The target or the function that a module calls by this name."""
     value = _member(module, name, spec)
     if value is None:
         library = library_of(spec)
         known = sorted(library.mechanisms if library else _targets_in(module))
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"targets in it: {', '.join(known) or 'none'}"
-        raise UsageError(f"{place} has no {name!r}; {hint}")
-    _require_no_class(value)
-    if epsilon is not None:
-        PrivacyClaim(epsilon)  # checked before other people's code sees it
-    if kind is not None:
-        require_claim(spec, epsilon, claim)
-        if isinstance(value, Target):
-            raise UsageError(f"{spec} is a target with a claim of its own; leave the kind and the parameters out")
-        if not callable(value):
-            raise UsageTypeError(f"{spec} is {described(value)}, not a function; name a sampler or a release function")
-        target = made_target(kind, value, epsilon=epsilon, claim=claim, name=name, **parameters)
-    elif isinstance(value, Target):
-        if epsilon is not None or claim is not None or parameters:
-            raise UsageError(f"{spec} is a target with a claim of its own; leave the parameters out")
-        target = value
-    elif callable(value):
-        budget = {} if epsilon is None else {"epsilon": epsilon}
-        target = _called(value, spec, {**budget, **({} if claim is None else parameters_of(claim)), **parameters})
-    else:
-        raise UsageError(f"{spec} is {described(value)}, neither a Target nor a function")
-    if adapter_module(place):
-        target = replace(target, name=spec)
-    return replace(target, version=_version(module)) if target.version == "unknown" else target
+        raise UsageError(f"{place_and_name(spec)[0]} has no {name!r}; {hint}")
+    refuse_class(value)
+    if not isinstance(value, Target) and not callable(value):
+        named = "neither a Target nor a function"
+        wanted = named if kind is None else "not a function; name a sampler or a release function"
+        raise UsageTypeError(f"{spec} is {described(value)}, {wanted}")
+    return value
 
 
 def load_function(spec: str) -> Callable[..., Any]:
@@ -152,7 +156,7 @@ def made_target(
         UsageError: the constructor of this kind does not take these parameters, one is out of range, or the function
             cannot be called as any of these.
     """
-    _require_no_class(release)
+    refuse_class(release)
     if takes_bits(release):
         return _from_sampler(kind, release, epsilon=epsilon, claim=claim, **parameters)
     constructor = getattr(Target, kind.value)
@@ -172,21 +176,13 @@ def made_target(
     return target
 
 
-def _require_no_class(function: Any) -> None:
-    try:
-        require_no_class(function)
-    except TypeError as error:
-        raise UsageTypeError(str(error)) from None
-
-
 def takes_bits(function: Callable[..., Any]) -> bool:
     """Whether a function is a sampler, by its signature: `bits` is among its parameters."""
     return "bits" in _parameters(function)
 
 
 def _from_sampler(kind: Kind, sampler: Sampler, **parameters: Any) -> Target:
-    name = getattr(sampler, "__name__", type(sampler).__name__)
-    accepted = _parameters(sampler)
+    name, accepted = name_of(sampler), _parameters(sampler)
     needed = [parameter.name for parameter in accepted.values() if parameter.default is parameter.empty]
     if list(accepted)[1:2] != ["bits"] or len(needed) > 2:
         raise UsageError(
@@ -248,14 +244,10 @@ def parameters_of(claim: Claim) -> dict[str, Any]:
     Raises:
         UsageError: no parameters say it.
     """
-    if isinstance(claim, PrivacyClaim):
-        return {"epsilon": claim.epsilon, **({"delta": claim.delta} if claim.delta else {})}
-    if isinstance(claim, ZeroConcentrated):
-        return {"rho": claim.rho}
-    if isinstance(claim, GaussianDP):
-        return {"mu": claim.mu}
     if isinstance(claim, Renyi):
         return {"rdp": tuple(zip(claim.orders, claim.epsilons, strict=True))}
+    if isinstance(claim, PrivacyClaim | ZeroConcentrated | GaussianDP):
+        return {name: value for name, value in claim.to_json().items() if name != "kind" and (value or name != "delta")}
     raise UsageError(f"a function that makes a target cannot be asked for {claim}; give it a kind, or make the target")
 
 

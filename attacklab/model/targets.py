@@ -12,13 +12,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from numbers import Integral, Rational, Real
+from numbers import Integral, Rational
 from typing import Any, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.model.claims import Claim, PrivacyClaim
+from attacklab.model.claims.base import require_numbers
 from attacklab.model.domains import Domain
 from attacklab.model.errors import (
     LabFault,
@@ -32,7 +33,7 @@ from attacklab.model.errors import (
 )
 from attacklab.model.errors import in_one_line as in_one_line  # for whoever tells what a target raised
 from attacklab.model.neighbours import NeighbouringPair, Relation, as_array
-from attacklab.model.releases import gathered, in_one_process, misfit, require_no_class
+from attacklab.model.releases import gathered, in_one_process, misfit, name_of, require_no_class
 
 Outputs: TypeAlias = NDArray[Any]
 """One output a trial along the first axis; dtype object where outputs may be failures (None)."""
@@ -142,20 +143,13 @@ class Target:
     def __post_init__(self) -> None:
         if not callable(self.release):
             raise UsageTypeError(f"release must be callable as release(input, trials, rng), not {self.release!r}")
-        try:
-            require_no_class(self.release)
-        except TypeError as error:
-            raise UsageTypeError(str(error)) from None
+        refuse_class(self.release)
         claim = self.claim
         if isinstance(claim, PrivacyClaim) and claim.epsilon <= 0:
             raise UsageError(f"epsilon must be greater than 0, not {claim.epsilon}")
-        for name, value in (("sensitivity", self.sensitivity), ("noise_scale", self.noise_scale)):
-            if value is None and name == "noise_scale":
-                continue
-            if not isinstance(value, Real) or isinstance(value, bool):
-                raise UsageTypeError(f"{name} must be a number, not {value!r}")
-            if not (math.isfinite(value) and value > 0):
-                raise UsageError(f"{name} must be finite and greater than 0, not {value}")
+        require_numbers(sensitivity=self.sensitivity)
+        if self.noise_scale is not None:
+            require_numbers(noise_scale=self.noise_scale)
         if self.bounds is not None and not (all(map(math.isfinite, self.bounds)) and self.bounds[0] < self.bounds[1]):
             raise UsageError(f"bounds must be finite and lower < upper, not {self.bounds}")
         if self.kind in (Kind.SUM, Kind.MEAN) and self.bounds is None:
@@ -293,10 +287,14 @@ class Target:
         unknown = sorted(set(declared) - set(Declared.__annotations__))
         if unknown:
             raise UsageTypeError(f"a {kind} target takes no {' or '.join(unknown)}{_instead_of(unknown[0], declared)}")
-        claim = claimed(declared.get("epsilon"), declared.get("delta", 0.0), declared.get("claim"))
-        name, pairs = declared.get("name") or _name_of(release), tuple(declared.get("pairs", ()))
         return cls(
-            name=name, kind=kind, claim=claim, release=release, domain=declared.get("domain"), pairs=pairs, **rest
+            name=declared.get("name") or name_of(getattr(release, "func", release)),
+            kind=kind,
+            claim=claimed(declared.get("epsilon"), declared.get("delta", 0.0), declared.get("claim")),
+            release=release,
+            domain=declared.get("domain"),
+            pairs=tuple(declared.get("pairs", ())),
+            **rest,
         )
 
     def exact(self, sampler: Sampler, *, numpy_as_python: bool = False) -> Target:
@@ -475,7 +473,7 @@ def as_vector_of_numbers(outputs: Outputs) -> NDArray[Any] | None:
     numbers = outputs
     if outputs.dtype == object:
         present = [output for output in outputs if output is not None and not isinstance(output, Failure)]
-        numbers = _as_vector(present) if present else np.empty(0)
+        numbers = as_array(present) if present else np.empty(0)
     return numbers if numbers.ndim == 1 and (numbers.dtype.kind in "iuf" or not numbers.size) else None
 
 
@@ -524,6 +522,18 @@ def as_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
         raise UsageTypeError(f"bounds must be two numbers, lower and upper, not {bounds!r}") from None
 
 
+def refuse_class(function: object) -> None:
+    """Refuse a class that stands where one of its objects should.
+
+    Raises:
+        UsageTypeError: it is a class.
+    """
+    try:
+        require_no_class(function)
+    except TypeError as error:
+        raise UsageTypeError(str(error)) from None
+
+
 def _require_neighbours(pair: NeighbouringPair, sensitivity: float) -> None:
     """Raise UsageError unless the finite numbers of two inputs are no further apart than the sensitivity."""
     first, second = (np.atleast_1d(as_array(side)) for side in (pair.first, pair.second))
@@ -535,11 +545,6 @@ def _require_neighbours(pair: NeighbouringPair, sensitivity: float) -> None:
         NeighbouringPair.utilities(
             first[finite], second[finite] if first.shape == second.shape else second, sensitivity=sensitivity
         )
-
-
-def _name_of(release: Release) -> str:
-    inner = getattr(release, "func", release)
-    return str(getattr(inner, "__name__", type(inner).__name__))
 
 
 def is_exact(output: object) -> bool:
@@ -555,13 +560,6 @@ def _are_exact(outputs: Outputs) -> bool:
     return all(
         is_exact(output) or (isinstance(output, Integral) and not isinstance(output, bool)) for output in numbers
     )
-
-
-def _as_vector(values: list[Any]) -> NDArray[Any]:
-    try:
-        return np.array(values)
-    except ValueError:  # sequences of different lengths
-        return np.fromiter(values, dtype=object, count=len(values))
 
 
 def described(value: object) -> str:

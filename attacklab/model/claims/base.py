@@ -171,21 +171,6 @@ class PrivacyClaim(Claim):
         """Its ε and δ."""
         return {"epsilon": self.epsilon, "delta": self.delta}
 
-    def posterior_bounds(self, prior: float) -> tuple[float, float]:
-        """Where an adversary's belief of `prior` in one of two neighbours can move on one answer (at δ = 0).
-
-        Raises:
-            ValueError: `prior` is outside [0, 1], or the claim has δ > 0 and bounds no posterior.
-        """
-        if not 0 <= prior <= 1:
-            raise UsageError(f"prior must lie in [0, 1], not {prior}")
-        if self.delta > 0:
-            raise UsageError("a claim with delta > 0 bounds no posterior")
-        if prior in (0, 1):
-            return prior, prior
-        log_odds = math.log(prior) - math.log1p(-prior)
-        return _logistic(log_odds - self.epsilon), _logistic(log_odds + self.epsilon)
-
 
 class ClaimOfACurve(Claim):
     """A claim whose profile is a curve, judged at a grid of ε."""
@@ -238,17 +223,16 @@ def grid_of_points(delta_at: Callable[[float], float]) -> tuple[float, ...]:
 
 
 def require_numbers(**values: object) -> None:
-    """Refuse what is not a finite number above 0, or not a sequence of such.
+    """Refuse what is not a finite number above 0.
 
     Raises:
         UsageError: one of them is out of range; a `UsageTypeError` where it is not a number.
     """
     for name, value in values.items():
-        for number in value if isinstance(value, tuple) else (value,):
-            if not isinstance(number, Real) or isinstance(number, bool):
-                raise UsageTypeError(f"{name} must be a number, not {number!r}")
-            if not (math.isfinite(number) and float(number) > 0):
-                raise UsageError(f"{name} must be finite and greater than 0, not {number}")
+        if not isinstance(value, Real) or isinstance(value, bool):
+            raise UsageTypeError(f"{name} must be a number, not {value!r}")
+        if not (math.isfinite(value) and float(value) > 0):
+            raise UsageError(f"{name} must be finite and greater than 0, not {value}")
 
 
 def require_count(name: str, count: int) -> None:
@@ -286,7 +270,3 @@ def _scaled_by_exp(factor: float, exponent: float) -> float:
         return factor * math.exp(exponent)
     except OverflowError:
         return math.inf
-
-
-def _logistic(log_odds: float) -> float:
-    return math.exp(min(log_odds, 0.0)) / (1 + math.exp(-abs(log_odds)))

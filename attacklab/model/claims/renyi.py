@@ -120,7 +120,8 @@ class Renyi(RenyiClaim):
         for name in ("alpha", "epsilon"):
             value = getattr(self, name)
             values = tuple(value) if isinstance(value, Sequence) else (value,)
-            require_numbers(**{name: values})
+            for number in values:
+                require_numbers(**{name: number})
             object.__setattr__(self, name, values[0] if len(values) == 1 else values)
         if not self.orders:
             raise UsageError("an RDP claim needs at least one alpha and its epsilon")

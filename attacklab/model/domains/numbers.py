@@ -72,10 +72,8 @@ class Numbers:
     def holds(self, numbers: Any) -> bool:
         """Whether a number, or every number of an array, belongs to it, by value and by type."""
         values = as_array(numbers)
-        whole = values.dtype.kind in "iu" or (values.dtype == object and all(type(item) is int for item in values.flat))
-        if not whole and values.dtype.kind != "f":
-            return False
-        if self.floats_only and values.dtype != np.float64:
+        whole = _are_whole(values)
+        if values.dtype != np.float64 if self.floats_only else not whole and values.dtype.kind != "f":
             return False
         if not whole:
             finite = np.isfinite(values)
@@ -84,8 +82,9 @@ class Numbers:
             values = values[finite]
             if self.integers and not (self.floats_only and bool((values == np.floor(values)).all())):
                 return not values.size
-        if not values.size:
-            return True
+        return not values.size or self._lie_between_ends(values)
+
+    def _lie_between_ends(self, values: np.ndarray[Any, Any]) -> bool:
         # Python compares integers and floats exactly; numpy would round large integers first.
         least, largest = (np.asarray(end).item() for end in (values.min(), values.max()))
         return bool((self.low is None or least >= self.low) and (self.high is None or largest <= self.high))
@@ -149,23 +148,30 @@ class Numbers:
             integer would not fit in 64 bits.
         """
         sides = [as_array(side) for side in (first, second)]
-        try:
-            listed = [side.ravel().tolist() for side in sides]
-            exact = {value: Fraction(value) for value in {*listed[0], *listed[1]}}  # datasets repeat few values often
-        except (ValueError, OverflowError, TypeError):
-            return None
-        shift = self._shift(list(exact.values())) if sensitivity is not None else Fraction(0)
         whole = not self.floats_only and (self.integers or all(side.dtype.kind in "iuO" for side in sides))
-        places = {value: self._moved(number + shift, whole=whole) for value, number in exact.items()}
-        moved = [[places[value] for value in side] for side in listed]
-        if sensitivity is not None:
-            moved[1] = [_brought_near(a, b, Fraction(sensitivity)) for a, b in zip(*moved, strict=True)]
+        moved = self._moved_together([side.ravel().tolist() for side in sides], sensitivity, whole=whole)
+        if moved is None:
+            return None
         if sides[0].ndim == 0:
             return moved[0][0], moved[1][0]
         try:
             return tuple(np.array(side, dtype=np.int64 if whole else np.float64) for side in moved)  # type: ignore[return-value] # two
         except OverflowError:
             return None
+
+    def _moved_together(
+        self, listed: list[list[Any]], sensitivity: float | None, *, whole: bool
+    ) -> list[list[Any]] | None:
+        try:
+            exact = {value: Fraction(value) for side in listed for value in side}  # datasets repeat few values often
+        except (ValueError, OverflowError, TypeError):
+            return None
+        shift = self._shift(list(exact.values())) if sensitivity is not None else Fraction(0)
+        places = {value: self._moved(number + shift, whole=whole) for value, number in exact.items()}
+        moved = [[places[value] for value in side] for side in listed]
+        if sensitivity is not None:
+            moved[1] = [_brought_near(a, b, Fraction(sensitivity)) for a, b in zip(*moved, strict=True)]
+        return moved
 
     def _shift(self, values: list[Fraction]) -> Fraction:
         least, largest = min(values, default=Fraction(0)), max(values, default=Fraction(0))
@@ -182,6 +188,11 @@ class Numbers:
         if whole:
             return int(value)
         return math.copysign(sys.float_info.max, value) if abs(value) > sys.float_info.max else float(value)
+
+
+def _are_whole(values: np.ndarray[Any, Any]) -> bool:
+    """Whether they are integers by their type."""
+    return values.dtype.kind in "iu" or (values.dtype == object and all(type(item) is int for item in values.flat))
 
 
 def _brought_near(number: Any, second: Any, sensitivity: Fraction) -> Any:

@@ -122,23 +122,6 @@ def test_composed_claim_holds_for_independent_randomized_responses(answers: int,
     assert float(hockey_stick(first, second, ratio ** (answers - 1))) > composed.delta
 
 
-@pytest.mark.parametrize("ratio", [Fraction(3), Fraction(101, 100), Fraction(10**6)])
-@pytest.mark.parametrize("prior", [Fraction(1, 2), Fraction(1, 1000), Fraction(99, 100), Fraction(1, 10**9)])
-def test_posterior_bounds_are_the_posteriors_after_randomized_response(ratio: Fraction, prior: Fraction) -> None:
-    after_yes = prior * ratio / (prior * ratio + 1 - prior)
-    after_no = prior / (prior + (1 - prior) * ratio)
-    lower, upper = PrivacyClaim(math.log(ratio)).posterior_bounds(float(prior))
-    assert lower == pytest.approx(float(after_no), rel=1e-9)
-    assert upper == pytest.approx(float(after_yes), rel=1e-9)
-
-
-def test_posterior_bounds_of_a_certain_or_unprotected_belief() -> None:
-    assert PrivacyClaim(1.0).posterior_bounds(0.0) == (0.0, 0.0)
-    assert PrivacyClaim(1.0).posterior_bounds(1.0) == (1.0, 1.0)
-    assert PrivacyClaim(1e6).posterior_bounds(0.5) == (0.0, 1.0)
-    assert PrivacyClaim(0.0).posterior_bounds(0.3) == pytest.approx((0.3, 0.3))
-
-
 def test_what_is_out_of_range_or_not_a_number_is_refused_by_name() -> None:
     for epsilon in (-1e-9, math.nan, math.inf, -math.inf):
         with pytest.raises(ValueError, match=r"^epsilon must be finite and at least 0, not "):
@@ -163,15 +146,11 @@ def test_claims_that_would_promise_nothing_are_refused() -> None:
         PrivacyClaim(1.0, 0.3).composed(4)
 
 
-def test_bad_sizes_and_priors_are_refused() -> None:
+def test_bad_sizes_are_refused() -> None:
     with pytest.raises(ValueError, match="size must be at least 1, not 0"):
         PrivacyClaim(1.0).group(0)
     with pytest.raises(ValueError, match="answers must be at least 1, not 0"):
         PrivacyClaim(1.0).composed(0)
-    with pytest.raises(ValueError, match=r"prior must lie in \[0, 1\], not 1.5"):
-        PrivacyClaim(1.0).posterior_bounds(1.5)
-    with pytest.raises(ValueError, match="delta > 0 bounds no posterior"):
-        PrivacyClaim(1.0, 0.1).posterior_bounds(0.5)
 
 
 @pytest.mark.parametrize("claimed", [0.0, 1e-9, 0.5, 3.0, 50.0, 800.0])
