@@ -59,7 +59,6 @@ class Specimen:
         why: what breaks the claim, or why it is kept, one sentence.
         witness: of a broken one, what refutes the claim.
         computed: of a sound one, its law, where that is small enough to write down.
-        needs: outputs of either input that are enough to refute the claim if one knows where to look.
         group: its class, which is its module's.
         pair: of a pipeline, the neighbours on which the claim is broken or kept.
     """
@@ -70,7 +69,6 @@ class Specimen:
     why: str = ""
     witness: Witness | None = None
     computed: Computed | None = None
-    needs: int = 100_000
     group: str = ""
     pair: NeighbouringPair | None = None
 
@@ -88,7 +86,7 @@ def broken(
 ) -> Specimen:
     """A specimen whose claim is false, with the pair and the event that show it; options are the target's."""
     make = made(name, kind, release, options)
-    return Specimen(name, True, make, why, Witness(pair, event, trials), needs=max(trials, 100_000))
+    return Specimen(name, True, make, why, Witness(pair, event, trials))
 
 
 def sound(
