@@ -13,7 +13,7 @@ from attacklab.model.domains import Categories, Domain
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Target
 from corpus.common.exact_noise import discrete_laplace, laplace_law, noisy, pushed
-from corpus.common.specimen import Computed, Law, Rng, broken, record_pair, sound
+from corpus.common.specimen import Computed, Law, Rng, Specimen, broken, record_pair, sound
 
 GROUP = "public reports"
 
@@ -57,7 +57,7 @@ def redrawn_until_within_bounds(answer: int, trials: int, rng: Rng) -> NDArray[A
 
 
 def censored(answer: int, trials: int, rng: Rng) -> NDArray[Any]:
-    return np.clip(int(answer) + np.clip(discrete_laplace(2, trials, rng), -4, 4), 0, 4)
+    return np.asarray(np.clip(int(answer) + np.clip(discrete_laplace(2, trials, rng), -4, 4), 0, 4))
 
 
 def cancelled(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
@@ -84,7 +84,7 @@ def overflowing(answer: int, trials: int, rng: Rng) -> list[int]:
 def wrong_base(count: int, trials: int, rng: Rng) -> NDArray[Any]:
     share = rng.random(trials) - 0.5
     size = np.floor(np.log(1 - 2 * np.minimum(np.abs(share), 0.5 - 2.0**-54)) / -RATE).astype(int)
-    return np.maximum(0, int(count) + np.where(share >= 0, size, -size))
+    return np.asarray(np.maximum(0, int(count) + np.where(share >= 0, size, -size)))
 
 
 def _narrow_law(count: int) -> Law:
@@ -99,7 +99,7 @@ SUM: dict[str, Any] = {"epsilon": 1.0, "bounds": (MIDDLE - 4, MIDDLE + 4), "rela
 NAN: dict[str, Any] = {"epsilon": 1.0, "bounds": (0.0, 10.0), "relation": "add-remove"}
 
 # fmt: off
-SPECIMENS = (
+SPECIMENS: tuple[Specimen, ...] = (
     broken(
         "threshold_truncated", Target.dataset, "a real threshold is cut to an integer: δ is 0.0134 instead of 0.01; "
         "google/differential-privacy PR 101, 2022", lambda *given: _keys(*given, int(THRESHOLD)), ONE_WORD,
@@ -114,7 +114,7 @@ SPECIMENS = (
     broken(
         "nan_passes_the_clamp", Target.sum, "a clamp that compares with both ends lets NaN through; "
         "google/differential-privacy PR 405, 2026", nan_passes_the_clamp,
-        record_pair([1.0, math.nan], [1.0], Relation.ADD_REMOVE), np.isnan, **NAN
+        record_pair([1.0, math.nan], [1.0], Relation.ADD_REMOVE), lambda made: bool(np.isnan(made)), **NAN
     ),
     noisy(
         "nan_is_skipped", Target.sum, "the repair of nan_passes_the_clamp", 10,
