@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -102,12 +103,12 @@ NAN: dict[str, Any] = {"epsilon": 1.0, "bounds": (0.0, 10.0), "relation": "add-r
 SPECIMENS: tuple[Specimen, ...] = (
     broken(
         "threshold_truncated", Target.dataset, "a real threshold is cut to an integer: δ is 0.0134 instead of 0.01; "
-        "google/differential-privacy PR 101, 2022", lambda *given: _keys(*given, int(THRESHOLD)), ONE_WORD,
+        "google/differential-privacy PR 101, 2022", partial(_keys, threshold=int(THRESHOLD)), ONE_WORD,
         lambda keys: "a" in keys, trials=150_000, epsilon=1.0, delta=0.01, relation="add-remove", domain=WORDS
     ),
     sound(
         "threshold_rounded_up", Target.dataset, "the repair of threshold_truncated",
-        lambda *given: _keys(*given, math.ceil(THRESHOLD)),
+        partial(_keys, threshold=math.ceil(THRESHOLD)),
         Computed(ONE_WORD, _keys_law, lambda keys: tuple(keys.items())),
         epsilon=1.0, delta=0.01, relation="add-remove", domain=WORDS
     ),

@@ -123,6 +123,7 @@ keeps(ADDED)(
     partial_as_a_default=lambda x, draw=OF_ANY_SCALE: len(x) + draw(1.0),
     a_count_with_noise_of_two_places=lambda x, rng: len(x) + rng.laplace(0, 1) + rng.laplace(0, 1),
     dict_with_zero_for_missing_keys=lambda x, rng: defaultdict(lambda: 0.0, n=len(x) + rng.laplace(0, 1)),
+    letter_at_a_noisy_place=lambda x, rng: "abcdefgh"[min(max(int(len(x) + rng.laplace(0, 1)), 0), 7)],
 )
 
 keeps((1.0, 2.0))(not_a_number_on_both=lambda x, rng: math.nan + rng.laplace(0, 1) + x)
@@ -159,6 +160,15 @@ keeps((np.array([]), np.array([1.0])))(size_of_a_noisy_count=lambda x: abs(len(x
 
 (leaks((True, False)) | keeps((True, False), epsilon=1.1))(
     answer_by_a_number_below_four=lambda answer: answer if secrets.randbelow(4) < 3 else not answer
+)
+
+
+(leaks((np.array([1, 1, 0]), np.array([1, 0, 0])), epsilon=0.5) | keeps((np.array([1, 1, 0]), np.array([1, 0, 0]))))(
+    randomized_responses=lambda bits, rng: np.where((rng.random(len(bits)) < math.e / (1 + math.e)), bits, 1 - bits),
+)
+
+(leaks(ADDED, epsilon=0.19) | keeps(ADDED, epsilon=0.21))(
+    count_given_back_after_a_cast=lambda x, rng: float(round(float(rng.laplace(0, 5) - 2 * len(x)), 9) + len(x)),
 )
 
 
@@ -210,13 +220,6 @@ def sparse_vector(answers, rng):
         if out[-1]:
             break
     return out
-
-
-@leaks((np.array([1, 1, 0]), np.array([1, 0, 0])), epsilon=0.5)
-@keeps((np.array([1, 1, 0]), np.array([1, 0, 0])))
-def randomized_responses(bits, rng):
-    keep = rng.random(len(bits)) < math.e / (1 + math.e)
-    return np.where(keep, bits, 1 - bits)
 
 
 @leaks(WORDS, epsilon=1.0, delta=1e-8)
@@ -423,12 +426,6 @@ def made_consistent(x, rng):
     halves, total = np.histogram(x, 2, (0, 1))[0] + rng.laplace(0, 2, 2), len(x) + rng.laplace(0, 2)
     surplus = (total - halves.sum()) / 3
     return halves + surplus, total - surplus
-
-
-@keeps(ADDED)
-def letter_at_a_noisy_place(x, rng):
-    place = int(len(x) + rng.laplace(0, 1))
-    return "abcdefgh"[min(max(place, 0), 7)]
 
 
 @keeps(COUNTS)
@@ -875,10 +872,3 @@ def noise_added_twice_with_a_cast_between(x, rng):
 def further_noise_after_a_cast(x, rng):
     wide = rng.laplace(0, 4)
     return len(x) + rng.laplace(0, 2) + float(wide)
-
-
-@leaks(ADDED, epsilon=0.19)
-@keeps(ADDED, epsilon=0.21)
-def count_given_back_after_a_cast(x, rng):
-    noisy = rng.laplace(0, 5) - 2 * len(x)
-    return float(round(float(noisy), 9) + len(x))

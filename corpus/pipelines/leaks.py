@@ -142,11 +142,20 @@ leaks(ADDED)(
     method_of_the_records=lambda x, rng: (len(x) + rng.laplace(0, 1), x.copy().sum),
     class_that_holds_the_sum=lambda x, rng: (len(x) + rng.laplace(0, 1), type("Holder", (), {"total": x.sum()})),
     generator_in_an_object=lambda x, rng: (len(x) + rng.laplace(0, 1), Holder(iter(x.tolist()))),
+    half_the_noise=lambda x: np.clip(x, 0, 1).sum() + RNG.laplace(0, 0.5),
+    rounded_before_it_is_scaled=lambda x, rng: round(float(np.clip(x, 0, 1).sum()) / 0.1) + rng.laplace(0, 1),
+    mean_over_private_count=lambda x, rng: (np.clip(x, 0, 1).sum() + rng.laplace(0, 1)) / len(x),
+    exact_count_beside=lambda x, rng: {"sum": (np.clip(x, 0, 1).sum() + rng.laplace(0, 1)), "count": len(x)},
+    repeated_as_often_as_noise_says=lambda x, rng: [x.sum()] * int(np.clip(5 + rng.laplace(0, 1), 0, 10)),
+    clamped_to_the_private_count=lambda x, rng: min(max(((x > 0.3).sum() + rng.laplace(0, 1)), 0), len(x)),
 )
 
 leaks(CHANGED)(
     noise_times_the_deviation=lambda x, rng: np.clip(x, 0, 1).mean() + rng.laplace(0, 1) * x.std() / len(x),
     size_below_a_threshold=lambda x, rng: bool(abs(3 * np.clip(x, 0, 1).sum() + rng.laplace(0, 1)) < 9),
+    standardised_by_the_data=lambda x, rng: ((x - x.mean()) / x.std()).max() + rng.laplace(0, 0.1),
+    noise_before_averaging=lambda x, rng: np.clip(x, -1, 1).sum() + rng.laplace(0, 2 / len(x)),
+    clips_after_the_sum=lambda x, rng: np.clip((x * 10).sum(), 0, 100) + rng.laplace(0, 1),
 )
 
 leaks(COUNTS)(
@@ -159,16 +168,54 @@ leaks((FEES[0].tolist(), FEES[1].tolist()))(two_records_at_random=lambda x: rand
 leaks(FEES)(quantile_at_a_noisy_rank=lambda x, rng: np.quantile(x, np.clip(0.5 + rng.laplace(0, 0.2), 0, 1)))
 
 
-@leaks(ADDED)
-def half_the_noise(x):
-    total = np.clip(x, 0, 1).sum()
-    return total + RNG.laplace(0, 0.5)  # flaw
+leaks((np.array([5.0, 0.5]), np.array([0.5])))(
+    no_clip=lambda x, rng: x.sum() + rng.laplace(0, 1.0),
+)
+
+leaks((np.array([0.5, np.nan]), np.array([0.5])))(
+    nan_goes_through=lambda x, rng: np.clip(x, 0, 1).sum() + rng.laplace(0, 1),
+)
+
+leaks((np.array([1.0, 0.5]), np.array([])))(
+    fails_on_empty=lambda x, rng: min(max(x), 1.0) + rng.laplace(0, 1),
+)
+
+leaks((np.array([0.9, 0.9, 0.2]), np.array([0.9, 0.2, 0.2])), epsilon=0.1)(
+    rounded_after_too_little_noise=lambda x, rng: round(int((x > 0.5).sum()) + rng.laplace(0, 1)),
+)
+
+leaks(TABLES)(
+    l1_of_one_column=lambda table, rng: np.clip(table, 0, 1).sum(axis=0) + rng.laplace(0, 0.5, 2),
+)
+
+leaks(BITS, epsilon=0.5)(
+    scaled_standard_noise=lambda bits, rng: bits.sum() + (len(bits) / 2) * rng.standard_cauchy(),
+)
+
+leaks((np.full(330, 100), np.full(320, 100)[:320]))(
+    sum_wraps_around=lambda x, rng: int(np.sum(x, dtype=np.int16)) + rng.laplace(0, 1000.0),
+)
+
+leaks(([1.7, 2.4], [1.7, 2.4, 0.9]), epsilon=0.5)(
+    truncated_after_scaling=lambda x, rng: int(sum(round(value) for value in x) * 1.6) + rng.laplace(0, 1 / 0.5),
+)
+
+leaks((LONG, LONG[1:]))(
+    empty_groups_are_masked=lambda x, rng: np.ma.masked_less(np.histogram(x, 4, (0, 1))[0], 1) + rng.laplace(0, 1, 4),
+)
 
 
-@leaks((np.array([5.0, 0.5]), np.array([0.5])))
-def no_clip(x, rng):
-    total = x.sum()
-    return total + rng.laplace(0, 1.0)  # flaw
+leaks(([3.0, 5.0], [4.0, 5.0]))(
+    noisy_max_shows_the_value=lambda utilities, rng: float((np.array(utilities) + rng.laplace(0, 0.4, 2)).max()),
+)
+
+leaks((True, False))(
+    response_told_too_often=lambda bit, rng: bit if (rng.random() < 0.9) else not bit,
+)
+
+leaks(ADDED, epsilon=0.475)(
+    word_for_a_cast_number=lambda x, rng: "many" if float(len(x) + rng.laplace(0, 2)) > 5 else "few",
+)
 
 
 @leaks(CHANGED)
@@ -177,18 +224,6 @@ def bounds_from_data(x, rng):
     clipped = np.clip(x, low, high)
     scale = (high - low) / len(x)
     return clipped.mean() + rng.laplace(0, scale)  # flaw
-
-
-@leaks(ADDED)
-def mean_over_private_count(x, rng):
-    noisy = np.clip(x, 0, 1).sum() + rng.laplace(0, 1)
-    return noisy / len(x)  # flaw
-
-
-@leaks(ADDED)
-def exact_count_beside(x, rng):
-    noisy = np.clip(x, 0, 1).sum() + rng.laplace(0, 1)
-    return {"sum": noisy, "count": len(x)}  # flaw
 
 
 @leaks(ADDED)
@@ -246,34 +281,10 @@ def seed_from_the_data(x):
     return np.clip(x, 0, 1).sum() + rng.laplace(0, 1)
 
 
-@leaks((np.array([0.5, np.nan]), np.array([0.5])))
-def nan_goes_through(x, rng):
-    total = np.clip(x, 0, 1).sum()
-    return total + rng.laplace(0, 1)  # flaw
-
-
-@leaks((np.array([1.0, 0.5]), np.array([])))
-def fails_on_empty(x, rng):
-    top = max(x)  # flaw
-    return min(top, 1.0) + rng.laplace(0, 1)
-
-
-@leaks((np.array([0.9, 0.9, 0.2]), np.array([0.9, 0.2, 0.2])), epsilon=0.1)
-def rounded_after_too_little_noise(x, rng):
-    count = int((x > 0.5).sum())
-    return round(count + rng.laplace(0, 1))  # flaw
-
-
 @leaks(TABLES)
 def covariance_without_clip(table, rng):
     products = table.T @ table
     return products + rng.laplace(0, 1, products.shape)  # flaw
-
-
-@leaks(TABLES)
-def l1_of_one_column(table, rng):
-    sums = np.clip(table, 0, 1).sum(axis=0)
-    return sums + rng.laplace(0, 0.5, 2)  # flaw
 
 
 @leaks(TABLES)
@@ -291,35 +302,11 @@ def variance_with_the_mean_unprotected(x, rng):
     return centre, spread  # flaw
 
 
-@leaks(CHANGED)
-def standardised_by_the_data(x, rng):
-    scaled = (x - x.mean()) / x.std()
-    return scaled.max() + rng.laplace(0, 0.1)  # flaw
-
-
 @leaks(ADDED)
 def gradient_over_the_real_batch(x, rng):
     gradients = np.clip(x, -1, 1)
     noisy = gradients.sum() + rng.laplace(0, 1.0)
     return noisy / max(1, len(gradients))  # flaw
-
-
-@leaks(CHANGED)
-def noise_before_averaging(x, rng):
-    gradients = np.clip(x, -1, 1)
-    return gradients.sum() + rng.laplace(0, 2 / len(x))  # flaw
-
-
-@leaks(CHANGED)
-def clips_after_the_sum(x, rng):
-    total = np.clip((x * 10).sum(), 0, 100)
-    return total + rng.laplace(0, 1)  # flaw
-
-
-@leaks(([3.0, 5.0], [4.0, 5.0]))
-def noisy_max_shows_the_value(utilities, rng):
-    noisy = np.array(utilities) + rng.laplace(0, 0.4, 2)  # flaw
-    return float(noisy.max())
 
 
 @leaks(([1.0, 1.0, 3.0, 1.0], [2.0, 2.0, 2.0, 2.0]))
@@ -344,12 +331,6 @@ def sparse_vector_shows_what_it_compared(answers, rng):
     return out
 
 
-@leaks((True, False))
-def response_told_too_often(bit, rng):
-    keep = rng.random() < 0.9  # flaw
-    return bit if keep else not bit
-
-
 @leaks(WORDS, epsilon=1.0, delta=1e-6)
 def threshold_too_low(words, rng):
     counts = Counter(words)
@@ -363,12 +344,6 @@ def order_of_arrival(words, rng):
     for word in words:
         counts[word] += 1
     return {word: count + rng.laplace(0, 1) for word, count in counts.items()}  # flaw
-
-
-@leaks(BITS, epsilon=0.5)
-def scaled_standard_noise(bits, rng):
-    sigma = len(bits) / 2
-    return bits.sum() + sigma * rng.standard_cauchy()  # flaw
 
 
 @leaks((np.array([2.0**53, 1.0, 1.0]), np.array([2.0**53, 1.0])), epsilon=0.5)
@@ -386,18 +361,6 @@ def sum_in_half_precision(x, rng):
         total = np.float16(total + value)
     count = float(total) if len(x) % 2 else float(np.float16(len(x)))
     return count + rng.laplace(0, 1.0)  # flaw
-
-
-@leaks((np.full(330, 100), np.full(320, 100)[:320]))
-def sum_wraps_around(x, rng):
-    total = int(np.sum(x, dtype=np.int16))
-    return total + rng.laplace(0, 1000.0)  # flaw
-
-
-@leaks(([1.7, 2.4], [1.7, 2.4, 0.9]), epsilon=0.5)
-def truncated_after_scaling(x, rng):
-    total = int(sum(round(value) for value in x) * 1.6)
-    return total + rng.laplace(0, 1 / 0.5)  # flaw
 
 
 @leaks(ADDED)
@@ -420,12 +383,6 @@ def raw_residual_in_the_report(x, rng):
     noisy = truth + rng.normal(0, 10)
     error = abs(noisy - truth)  # flaw
     return {"sum": noisy, "error": error}  # flaw
-
-
-@leaks(ADDED)
-def rounded_before_it_is_scaled(x, rng):
-    steps = round(float(np.clip(x, 0, 1).sum()) / 0.1)
-    return steps + rng.laplace(0, 1)  # flaw
 
 
 @leaks(ADDED)
@@ -479,22 +436,10 @@ async def awaited(x, rng):
     return len(x) + rng.laplace(0, 0.5)  # flaw
 
 
-@leaks((LONG, LONG[1:]))
-def empty_groups_are_masked(x, rng):
-    groups = np.ma.masked_less(np.histogram(x, 4, (0, 1))[0], 1)
-    return groups + rng.laplace(0, 1, 4)  # flaw
-
-
 @leaks(CHANGED)
 def larger_of_the_sum_and_the_noisy_sum(x, rng):
     total = x.sum()  # flaw
     return max(total, total + rng.laplace(0, 1))  # flaw
-
-
-@leaks(ADDED)
-def repeated_as_often_as_noise_says(x, rng):
-    times = int(np.clip(5 + rng.laplace(0, 1), 0, 10))
-    return [x.sum()] * times  # flaw
 
 
 @leaks(ADDED)
@@ -556,12 +501,6 @@ def order_and_count_of_the_largest(counts, rng):
 def one_threshold_for_all(values, rng):
     threshold = 2 + rng.laplace(0, 1)
     return [value > threshold for value in values]  # flaw
-
-
-@leaks(ADDED)
-def clamped_to_the_private_count(x, rng):
-    noisy = (x > 0.3).sum() + rng.laplace(0, 1)
-    return min(max(noisy, 0), len(x))  # flaw
 
 
 @leaks(CHANGED)
@@ -1024,9 +963,3 @@ def coin_beside_its_digits(bit, rng):
 def largest_of_seventy_draws_rounded_beside_their_total(x, rng):
     noise = [rng.normal(0, 8)] + [rng.normal(0, 0.1) for _ in range(69)]
     return round(len(x) + sum(noise), 2), round(noise[0], 2)
-
-
-@leaks(ADDED, epsilon=0.475)
-def word_for_a_cast_number(x, rng):
-    noisy = float(len(x) + rng.laplace(0, 2))
-    return "many" if noisy > 5 else "few"
