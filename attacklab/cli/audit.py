@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -13,6 +14,7 @@ from attacklab.attacks.base import Attack
 from attacklab.auditing.first_outputs import without_variety
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.cli import options
+from attacklab.cli.mechanisms import commands_for
 from attacklab.cli.messages import by_name, say
 from attacklab.cli.output import Files, error_console, only_findings_on_output, status_of
 from attacklab.cli.status import Status
@@ -40,6 +42,8 @@ def command(
     verbose: options.Verbose = None,
 ) -> None:
     """Run every attack that applies against a target."""
+    if asked.target and asked.target.endswith(".py") and Path(asked.target).is_file():
+        raise UsageError(_choices(Path(asked.target)))
     chosen, files = _attacks(attack), Files(json, sarif, html)
     if maximise_epsilon and (workers, scheduler) != (None, None):
         raise UsageError("--maximise-epsilon runs in this process; leave out --workers and --scheduler")
@@ -78,6 +82,16 @@ def _attacks(names: Sequence[str] | None) -> list[Attack] | None:
     """The attacks of these names; None for the default ones."""
     known: dict[str, Attack] = {attack.name: attack for attack in ALL_ATTACKS}
     return [by_name(name, known, "attack") for name in dict.fromkeys(names)] if names else None
+
+
+def _choices(file: Path) -> str:
+    """What to do where a file was named and nothing in it."""
+    commands = commands_for(file)
+    if not commands:
+        return f"{file} has nothing that looks like a mechanism; name a function of it: attacklab audit {file}:NAME"
+    for command in commands:
+        typer.echo(command)
+    return f"name a mechanism of {file}; these look like one (with the ε that it claims)"
 
 
 @contextlib.contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import os
 import shlex
@@ -15,6 +14,7 @@ from typing import Any, get_type_hints
 import typer
 
 from attacklab.cli import options
+from attacklab.cli.mechanisms import line_of, takes_one_number
 from attacklab.cli.messages import words_of
 from attacklab.libraries import Library, library_of
 from attacklab.libraries.environments import interpreter
@@ -80,7 +80,7 @@ class TargetOptions:
     def place(self) -> Place | None:
         """The source file of the target, where its name says one."""
         file, _, name = (self.target or "").rpartition(":")
-        return Place(Path(file).as_posix(), _line_of(Path(file), name)) if file.endswith(".py") else None
+        return Place(Path(file).as_posix(), line_of(Path(file), name)) if file.endswith(".py") else None
 
     def load(self) -> Target:
         """Load the target.
@@ -170,7 +170,11 @@ class TargetOptions:
         bounds = None if self.lower is None else (self.lower, self.upper)
         values = {"sensitivity": self.sensitivity, "relation": self.relation, "bounds": bounds}
         rest = {name: value for name, value in values.items() if value is not None}
-        return {"kind": self.kind, **self._claim(), **rest}
+        claim, kind = self._claim(), self.kind
+        file, _, name = (self.target or "").rpartition(":")
+        if kind is None and claim and file.endswith(".py") and takes_one_number(Path(file), name):
+            kind = Kind.NOISE
+        return {"kind": kind, **claim, **rest}
 
     def _claim(self) -> dict[str, Any]:
         """The claim as what loads a target takes it: an epsilon and delta, or a claim, or nothing."""
@@ -231,18 +235,6 @@ def takes_target(*left_out: str) -> Callable[[Callable[..., None]], Callable[...
         return command
 
     return decorated
-
-
-def _line_of(file: Path, name: str) -> int:
-    """The line of a file that defines the last word of a dotted name; 1 where that is not seen."""
-    with contextlib.suppress(OSError, SyntaxError, ValueError, RecursionError):
-        for node in ast.walk(ast.parse(file.read_bytes())):
-            names = [getattr(node, "name", None)]
-            if isinstance(node, ast.Assign):
-                names = [getattr(target, "id", None) for target in node.targets]
-            if name.rpartition(".")[2] in names and isinstance(node, ast.stmt):
-                return node.lineno
-    return 1
 
 
 def _option(name: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import subprocess
 import sys
 from importlib import metadata
@@ -12,22 +13,25 @@ from typing import Any
 
 import pytest
 
-from attacklab.cli import COMMANDS, Command, options
+from attacklab.cli import COMMANDS, Command, command_of
 
 ROOT = Path(__file__).parents[4]
 MAIN = [sys.executable, "-c", "from attacklab.cli import main; main()"]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_a_command_is_summed_up_by_its_first_line_and_its_parameters_are_declared_among_the_options(
-    command: Command,
-) -> None:
+def test_a_command_is_summed_up_by_its_first_line_and_each_option_says_what_it_sets(command: Command) -> None:
     module = importlib.import_module(f"attacklab.cli.{command.module}")
     assert (inspect.getdoc(module.command) or "").splitlines()[0] == command.summary
-    for parameter in inspect.signature(module.command).parameters.values():
-        place, _, name = str(parameter.annotation).partition(".")
-        assert place == "options"
-        assert hasattr(options, name)
+    parsed = command_of(command)
+    assert all(getattr(parameter, "help", "") for parameter in parsed.get_params(parsed.context_class(parsed)))
+
+
+def test_the_options_of_an_audit_stand_in_five_groups(attacklab: Any) -> None:
+    status, out, err = attacklab("audit -h")
+    assert (status, err) == (0, "")
+    groups = re.findall(r"(?m)^(\w.*):$", out)
+    assert set(groups) == {"Arguments", "Claim", "Inputs", "Budget", "Where it runs", "Output", "Options"}
 
 
 def test_the_help_imports_no_command_and_nothing_that_computes() -> None:
