@@ -1,4 +1,4 @@
-"""The first outputs of an audit: whether the function that it was given releases anything at all.
+"""The first outputs of an audit: whether the function that it was given releases anything at all, and does not fail.
 
 A function that forgets `return` gives None each time, and one that returns a constant keeps every claim; neither is
 what anybody meant to test. A sound mechanism may give one output nearly always, because a threshold is rarely passed or
@@ -8,14 +8,19 @@ a key rarely kept. So several pairs are looked at, and where all outputs of all 
 from __future__ import annotations
 
 import itertools
+import re
 import time
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
 from attacklab.align.pairs import pairs_of
 from attacklab.attacks.features import NotUnderstood, hashes
-from attacklab.model.errors import LabFault, TargetError
+from attacklab.model.errors import LabFault, Refused, TargetError
 from attacklab.model.findings import Finding, Verdict, described_pair
+from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Target
 
 NAME = "first_outputs"
@@ -24,6 +29,11 @@ NAME = "first_outputs"
 PAIRS, OUTPUTS, MOST_OUTPUTS = 100, 64, 1 << 14
 """How many pairs are looked at, and outputs of either input; and of the first pair if all of them are the same."""
 
+INSTALLED = re.compile(
+    r"[/\\](site|dist)-packages[/\\]|[/\\]lib[/\\]python3|" + re.escape(str(Path(__file__).parents[1]))
+)
+"""Files whose lines are not those of a target, this package among them."""
+
 VARY = "If it is, give a pair on which its outputs vary"
 
 SECONDS = 5.0
@@ -31,7 +41,7 @@ SECONDS = 5.0
 
 
 def without_variety(target: Target, seed: int) -> Finding | None:
-    """An error if all outputs are None, or one and the same value on both inputs of every pair; None otherwise.
+    """An error if all outputs are None or one value on both inputs of every pair, or all calls raise; None otherwise.
 
     Args:
         target: what is to be audited.
@@ -48,6 +58,8 @@ def without_variety(target: Target, seed: int) -> Finding | None:
                 try:
                     outputs = target.outputs(input_, count, rng)
                     kinds |= {(code, outputs[0] is None) for code in hashes(outputs).tolist()}
+                except Refused as error:
+                    return None if kinds else _always_failing(target, looked, rng, error, seed)
                 except (TargetError, LabFault, NotUnderstood, RecursionError):
                     return None  # the attacks say what it raises
             if len(kinds) > 1:
@@ -59,6 +71,32 @@ def without_variety(target: Target, seed: int) -> Finding | None:
     what, advice = ("returned None", "It may lack a return") if nothing else ("gave the same output", VARY)
     times = f"{drawn:,} times of {drawn:,} on both inputs"
     reason = f"{target.name} {what} {times}: is this the function you mean? {advice}"
+    return _error(target, reason, looked[0], seed, started)
+
+
+def _always_failing(
+    target: Target, pairs: Sequence[NeighbouringPair], rng: np.random.Generator, error: Refused, seed: int
+) -> Finding | None:
+    """An error with the line that raised, if one call on each input of all pairs raises; None otherwise."""
+    started = time.monotonic()
+    for input_ in itertools.chain.from_iterable((pair.first, pair.second) for pair in pairs):
+        if time.monotonic() - started > SECONDS:
+            return None
+        try:
+            target.outputs(input_, 1, rng)
+        except Refused:
+            continue
+        except (TargetError, LabFault, RecursionError):
+            pass
+        return None
+    cause = error.__cause__
+    frames = [] if cause is None else traceback.extract_tb(cause.__traceback__)
+    own = [frame for frame in frames if not INSTALLED.search(frame.filename)]
+    place = f" at {Path(own[-1].filename).name}:{own[-1].lineno}" if own else ""
+    return _error(target, f"{error}{place}, on every input that was tried", pairs[0], seed, started)
+
+
+def _error(target: Target, reason: str, pair: NeighbouringPair, seed: int, started: float) -> Finding:
     return Finding(
         target=target.name,
         target_version=target.version,
@@ -67,7 +105,7 @@ def without_variety(target: Target, seed: int) -> Finding | None:
         reason=reason,
         claim=target.claim,
         relation=target.relation,
-        pair=described_pair(looked[0]),
+        pair=described_pair(pair),
         seed=seed,
         ceiling=target.claim.ceiling,
         seconds=time.monotonic() - started,

@@ -121,6 +121,11 @@ class TargetOptions:
         pairs = None if self.pairs is None else self.pairs.resolve()
         return replace(self, target=target, in_env=python, pairs=pairs, folder=Path.cwd())
 
+    def beside(self, script: str) -> TargetOptions:
+        """The same target, in the folder of a script if its file is there and not here."""
+        file, folder = (self.target or "").rpartition(":")[0], Path(script).resolve().parent
+        return replace(self, folder=folder) if not Path(file).is_file() and (folder / file).is_file() else self
+
     def spec(self, rest: Mapping[str, object] | None = None) -> str:
         """The words of a command line that load this target again, with the rest of its options by their names."""
         named = {_option(field.name): getattr(self, field.name) for field in fields(self)[1:-1]}

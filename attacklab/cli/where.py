@@ -109,7 +109,7 @@ def _cluster(address: str) -> Iterator[Executor]:
     try:
         import distributed.comm  # here, because it is optional
     except ImportError as error:
-        raise UsageError("a scheduler needs Dask, which is not installed: pip install 'attacklab[dask]'") from error
+        raise UsageError("a scheduler needs Dask, which is not installed: in a clone, pip install '.[dask]'") from error
     try:
         distributed.comm.get_address_host(address)  # given a bad one, a client would print a traceback
     except ValueError as error:

@@ -50,7 +50,7 @@ CLAIM = PrivacyClaim({claim})
 EVENT = {code}
 
 if __name__ == "__main__":
-    load = lambda words: TargetOptions.of_spec(words or {spec!r}).load()  # as `attacklab audit` loads it
+    load = lambda words: TargetOptions.of_spec(words or {spec!r}).beside(__file__).load()  # as an audit does
     sys.exit(shown(load, PAIR, EVENT, CLAIM, trials={trials}, answers={answers}))
 """
 

@@ -45,9 +45,15 @@ ROWS: dict[str, tuple[Target, str]] = {
         "",
     ),
     "a choice that is nearly sure": (Target.selection(each(lambda _, rng: int(rng.random() < 1e-3)), epsilon=9), ""),
-    "it raises": (Target.noise(each(lambda *_: 1 / 0), epsilon=1), ""),
+    "it raises for 0": (Target.noise(each(lambda answer, rng: 1 / answer + rng.laplace()), epsilon=1), ""),
     "no pair": (Target.dataset(each(lambda *_: None), epsilon=1), ""),
 }
+
+
+def test_a_function_that_always_raises_is_an_error_with_its_line() -> None:
+    finding = without_variety(Target.noise(each(lambda *_: 1 / 0), epsilon=1, name="boom"), 0)
+    assert finding is not None
+    assert finding.reason.startswith("boom raised ZeroDivisionError: division by zero at test_first_outputs.py:")
 
 
 @pytest.mark.parametrize("name", ROWS)

@@ -90,7 +90,7 @@ def test_a_scheduler_needs_dask_and_the_message_says_how_to_get_it(
     monkeypatch.setitem(sys.modules, "distributed", None)
     status, _, err = attacklab(f"{LINE} --scheduler tcp://127.0.0.1:1")
     assert status == 2
-    assert "a scheduler needs Dask, which is not installed: pip install 'attacklab[dask]'" in " ".join(err.split())
+    assert "a scheduler needs Dask, which is not installed: in a clone, pip install '.[dask]'" in " ".join(err.split())
 
 
 def test_a_scheduler_that_does_not_answer_is_refused_in_one_line(
