@@ -24,7 +24,6 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure as Canvas
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
-from numpy.typing import NDArray
 
 from attacklab.model.files import write_whole
 from attacklab.model.findings import Verdict
@@ -52,7 +51,7 @@ MEASURED = (Role.NAIVE, Role.OTHER, Role.EXACT)
 MARKERS = ("o", "s", "^", "D", "v", "P")
 MARKER_POINTS = (9.0, 7.0, 4.5)
 LINE_POINTS = (3.2, 1.8, 1.2)
-"""What is drawn first among series that touch, what touches no other, and what is drawn last, over all the others."""
+"""What is drawn first, what is drawn alone, and what is drawn last, over all the others."""
 
 MOST_MARKERS = 14
 """On a line of more points, only every second, third, … of them has a marker."""
@@ -120,11 +119,8 @@ NAME_SHARE = 0.92
 WITHIN_DECADES = (1.0, 2.0, 5.0)
 """The ticks of a logarithmic axis that is too short for powers of ten alone."""
 
-TOO_NEAR = 0.035
-"""Points of two series that are nearer than this share of the axis touch."""
-
 SIDE_STEP, ALL_STEPS = 0.22, 0.8
-"""How far apart touching marks at one name stand, and how far all of them reach at most, in shares of a name."""
+"""How far apart marks at one name stand, and how far all of them reach at most, in shares of a name."""
 
 
 @dataclass(slots=True)
@@ -379,60 +375,25 @@ def _label_ticks(axis: Axis, scale: Scale) -> None:
 
 
 def _draw_all_series(axes: Axes, panel: Panel) -> list[Artist]:
-    """Draw the series so that those which touch all show.
+    """Draw the series so that equal ones all show: each thinner than the one below it, and marks side by side.
 
     Returns:
         Their entries in the legend, in the panel's order.
     """
-    named = bool(panel.x_names or panel.y_names)
-    shown = _side_by_side(axes, panel) if named else panel.series
-    ranks = [
-        0.5 if named and series.marks_only else rank for series, rank in zip(shown, _ranks(axes, panel), strict=True)
-    ]
+    shown = _side_by_side(panel)
+    upwards = sorted(range(len(shown)), key=lambda place: _height(shown[place].role))
     counts, markers = dict.fromkeys(Role, 0), itertools.count()
     keys: list[Artist] = []
-    for series, rank in zip(shown, ranks, strict=True):
-        keys.append(
-            _draw_series(axes, series, counts[series.role], next(markers) if series.role in MEASURED else 0, rank)
-        )
+    for place, series in enumerate(shown):
+        rank = upwards.index(place) / (len(shown) - 1) if len(shown) > 1 and not series.marks_only else 0.5
+        marker = next(markers) if series.role in MEASURED else 0
+        keys.append(_draw_series(axes, series, counts[series.role], marker, rank))
         counts[series.role] += 1
     return keys
 
 
-def _ranks(axes: Axes, panel: Panel) -> list[float]:
-    """Where each series is drawn among those that touch it: 0 below all of them, 1 above; ½ if it touches none."""
-    points = _scaled(axes, panel)
-    upwards = [place for role in MEASURED for place, series in enumerate(panel.series) if series.role is role]
-    groups: list[list[int]] = []
-    for place in upwards:
-        touching = [group for group in groups if any(_touch(points[place], points[member]) for member in group)]
-        groups = [group for group in groups if group not in touching]
-        groups.append([*itertools.chain.from_iterable(touching), place])
-    ranks = [0.5] * len(panel.series)
-    for group in groups:
-        for step, place in enumerate(sorted(group, key=upwards.index)):
-            ranks[place] = step / (len(group) - 1) if len(group) > 1 else 0.5
-    return ranks
-
-
-def _touch(first: NDArray[np.float64], second: NDArray[np.float64]) -> bool:
-    apart = np.abs(first[:, np.newaxis] - second)
-    return bool((apart.max(axis=2) < TOO_NEAR).any())
-
-
-def _scaled(axes: Axes, panel: Panel) -> list[NDArray[np.float64]]:
-    """The points of each series in shares of the panel's ranges, as its scales show them."""
-    both = [
-        np.column_stack(
-            [
-                axis.get_transform().transform(np.asarray(values, dtype=float))
-                for axis, values in ((axes.xaxis, series.x), (axes.yaxis, series.y))
-            ]
-        )
-        for series in panel.series
-    ]
-    extent = np.ptp(np.concatenate(both), axis=0)
-    return [points / np.where(extent > 0, extent, 1) for points in both]
+def _height(role: Role) -> int:
+    return MEASURED.index(role) if role in MEASURED else len(MEASURED)
 
 
 def _draw_series(axes: Axes, series: Series, of_its_role: int, measured_before: int, rank: float) -> Artist:
@@ -460,36 +421,17 @@ def _draw_series(axes: Axes, series: Series, of_its_role: int, measured_before: 
     return drawn
 
 
-def _side_by_side(axes: Axes, panel: Panel) -> list[Series]:
-    """Move marks of several series apart that touch at the same name."""
-    along = 0 if panel.x_names else 1
-    scaled = _scaled(axes, panel)
-    places = [[float(name) for name in (series.x, series.y)[along]] for series in panel.series]
-    at_names: dict[float, list[tuple[float, int, int]]] = {}
-    for number, series in enumerate(panel.series):
-        if series.marks_only:
-            for index, name in enumerate(places[number]):
-                at_names.setdefault(name, []).append((float(scaled[number][index, 1 - along]), number, index))
-    for marks in at_names.values():
-        for group in _touching(sorted(marks)):
-            numbers = sorted({number for _, number, _ in group})
-            step = min(SIDE_STEP, ALL_STEPS / len(numbers))
-            for _, number, index in group:
-                places[number][index] += step * (numbers.index(number) - (len(numbers) - 1) / 2)
-    if panel.x_names:
-        return [replace(series, x=moved) for series, moved in zip(panel.series, places, strict=True)]
-    return [replace(series, y=moved) for series, moved in zip(panel.series, places, strict=True)]
-
-
-def _touching(marks: Sequence[tuple[float, int, int]]) -> Iterator[list[tuple[float, int, int]]]:
-    """Split marks, by their place along the axis, where two that follow each other do not touch."""
-    group = [marks[0]]
-    for mark in marks[1:]:
-        if mark[0] - group[-1][0] >= TOO_NEAR:
-            yield group
-            group = []
-        group.append(mark)
-    yield group
+def _side_by_side(panel: Panel) -> list[Series]:
+    """Move the marks of several series at one name apart."""
+    marks = [place for place, series in enumerate(panel.series) if series.marks_only]
+    if not (panel.x_names or panel.y_names):
+        return list(panel.series)
+    shown, step = list(panel.series), min(SIDE_STEP, ALL_STEPS / max(1, len(marks)))
+    along = "x" if panel.x_names else "y"
+    for number, place in enumerate(marks):
+        moved = [at + step * (number - (len(marks) - 1) / 2) for at in getattr(shown[place], along)]
+        shown[place] = replace(shown[place], **{along: moved})
+    return shown
 
 
 def _plain_number(value: float, _position: int) -> str:

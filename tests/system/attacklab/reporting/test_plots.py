@@ -129,16 +129,7 @@ def test_equal_series_both_show() -> None:
         assert seen > 0.15 * alone > 20
 
 
-def test_a_line_that_touches_no_other_looks_the_same_beside_others_as_alone() -> None:
-    far = [Series(label=str(k), role=Role.NAIVE, x=[0, 1, 2], y=[k, k, k]) for k in range(3)]
-    panel = Panel(title="t", x_label="x", y_label="y", series=far)
-    (beside,) = plots.draw(Figure(name="f", caption="", panels=[panel])).axes
-    (alone,) = plots.draw(Figure(name="f", caption="", panels=[replace(panel, series=far[:1])])).axes
-    looks = {(line.get_linewidth(), line.get_markersize()) for line in (*beside.get_lines(), *alone.get_lines())}
-    assert len(looks) == 1
-
-
-def test_marks_at_one_name_stand_apart_only_where_they_touch() -> None:
+def test_marks_at_one_name_stand_apart() -> None:
     series = [
         Series(label="n", role=Role.NAIVE, x=[0, 1, 2], y=[0.0, 0.5, 1.0], marks_only=True),
         Series(label="e", role=Role.EXACT, x=[0, 1, 2], y=[0.0, 0.1, 0.99], marks_only=True),
@@ -146,8 +137,7 @@ def test_marks_at_one_name_stand_apart_only_where_they_touch() -> None:
     panel = Panel(title="t", x_label="x", y_label="y", series=series, x_names=["a", "b", "c"])
     (axes,) = plots.draw(Figure(name="f", caption="", panels=[panel])).axes
     naive, exact = (np.asarray(line.get_xdata()) for line in axes.get_lines())
-    assert (naive < exact).tolist() == [True, False, True]
-    assert (naive[1], exact[1]) == (1, 1)
+    assert (naive < exact).all()
     assert np.abs(np.concatenate([naive, exact]) - [0, 1, 2] * 2).max() < 0.5
     assert [np.asarray(line.get_ydata()).tolist() for line in axes.get_lines()] == [list(one.y) for one in series]
 
