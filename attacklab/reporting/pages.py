@@ -20,7 +20,7 @@ from attacklab.model.findings import Finding, Verdict, lower_text, read_record, 
 from attacklab.reporting.experiment import DATA, FIGURES, MEASURED
 from attacklab.reporting.lab import FOLDER
 from attacklab.reporting.proofs import PROOFS, index_line, proofs_page
-from attacklab.reporting.rendering import cell, render
+from attacklab.reporting.rendering import UndefinedError, cell, render
 from attacklab.reporting.sources import digests
 from attacklab.reporting.wording import claim_text, judged_text
 
@@ -36,14 +36,7 @@ COLUMNS = 4
 INDEX_NAME = "index.md"
 HEADINGS = (("", False), ("About the lab itself", True))
 """What stands above the experiments of the index, and above those of `corpus`."""
-FIGURE = {"name": str, "caption": str}
-DRAWN = {"name": str, "paragraph": str, "figures": [FIGURE]}
-SEEDED_SHAPE = {"experiment": {**DRAWN, "question": str, "seed": int, "share": float}}
-MEASURED_SHAPE = {
-    "environment": {"system": str, "machine": str, "python": str, "numpy": str},
-    "experiment": {**DRAWN, "seconds": (int, float), "table": [[str]]},
-}
-"""What pages show of a record: a type, a list of one shape, or an object's shapes by their keys."""
+
 
 HEAD = ("target", "attack", "findings", "clearest at ε", "advantage", "claim allows", "ε at least")
 
@@ -154,7 +147,7 @@ class _Record:
 
 def _records(reports: Path, lab: Path | None) -> Iterator[_Record]:
     for path in sorted((reports / DATA).glob("*.json")):
-        data, measured = _read(path, SEEDED_SHAPE), _measured(reports, path)
+        data, measured = _read(path), _measured(reports, path)
         entry, origin = data["experiment"], None
         if lab is not None and entry.get("sources") != digests(lab, f"{entry.get('package', FOLDER)}.{path.stem}"):
             origin = _when_and_where(measured["environment"]) if measured else "nobody knows when"
@@ -175,7 +168,11 @@ def _rendered(reports: Path, records: Sequence[_Record]) -> dict[Path, str | Non
     """The text of every page and long table; None for a table that is short, and so in its page."""
     texts: dict[Path, str | None] = {}
     for record in records:
-        texts |= _pages(record)
+        try:
+            texts |= _pages(record)
+        except (KeyError, TypeError, UndefinedError) as error:
+            told = f"a record of {record.name} in {reports} is malformed: {error}; run the experiment again"
+            raise UsageError(told) from error
     proofs = proofs_page(reports)
     if proofs:
         texts[reports / PROOFS / "index.md"] = _ended(proofs)
@@ -197,40 +194,19 @@ def _rendered(reports: Path, records: Sequence[_Record]) -> dict[Path, str | Non
     return texts
 
 
-def _read(path: Path, shape: Mapping[str, Any]) -> dict[str, Any]:
+def _read(path: Path) -> dict[str, Any]:
     data = read_record(path)
     if "experiment" not in data:
         raise UsageError(f"{path} is not the record of an experiment; move it elsewhere")
-    fault = _fault(data, shape, "the record")
-    if fault:
-        raise UsageError(f"{path} is malformed: {fault}; run the experiment {path.stem} again")
     if data["experiment"]["name"] != path.stem:
         raise UsageError(f"{path} is the record of {data['experiment']['name']!r}; give the file that name")
     return data
 
 
-def _fault(value: Any, shape: Any, place: str) -> str:
-    """The first part of a value that does not have its shape; empty if there is none."""
-    if isinstance(shape, Mapping):
-        if not isinstance(value, Mapping):
-            return f"{place} is not an object"
-        missing = [key for key in shape if key not in value]
-        if missing:
-            return f"{place} lacks {', '.join(missing)}"
-        parts = ((value[key], part, key) for key, part in shape.items())
-    elif isinstance(shape, list):
-        if not isinstance(value, list):
-            return f"{place} is not a list"
-        parts = ((item, shape[0], f"{place}[{number}]") for number, item in enumerate(value))
-    else:
-        return "" if isinstance(value, shape) else f"{place} is {value!r}"
-    return next(filter(None, (_fault(*part) for part in parts)), "")
-
-
 def _measured(reports: Path, data: Path) -> dict[str, Any] | None:
     """What was measured with a record; None for a record from before the two were kept apart."""
     path = reports / MEASURED / data.name
-    return _read(path, MEASURED_SHAPE) if path.is_file() else None
+    return _read(path) if path.is_file() else None
 
 
 def _pages(record: _Record) -> dict[Path, str | None]:

@@ -10,6 +10,7 @@ from attacklab.model.plain_text import plain
 
 with from_extra("pages"):
     import jinja2
+    from jinja2 import UndefinedError as UndefinedError
 
 
 def render(name: str, filters: Mapping[str, Callable[..., Any]] | None = None, /, **values: Any) -> str:
