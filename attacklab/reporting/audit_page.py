@@ -13,10 +13,10 @@ from typing import Any
 from attacklab.auditing.flaws import flaw_of
 from attacklab.auditing.ordinary import best
 from attacklab.auditing.statistics.power import POWER
-from attacklab.model.findings import WORST_FIRST, Finding, Verdict, environment, lower_text, upper_text
+from attacklab.model.findings import WORST_FIRST, Finding, Verdict, environment, upper_text
 from attacklab.reporting.rendering import render
-from attacklab.reporting.screen import UNDECIDED, alpha_of, detectable, screen
-from attacklab.reporting.wording import judged_text, pair_text, repair_text, shown_by
+from attacklab.reporting.screen import UNDECIDED, screen
+from attacklab.reporting.wording import inputs_text, judged_text, repair_text, shown_by
 
 SHOWN = (Verdict.VIOLATED, Verdict.ERROR)
 """The verdicts of findings that have a section of their own."""
@@ -46,7 +46,6 @@ def audit_page(findings: Sequence[Finding], when: datetime, *, place: str = "", 
         power=f"{POWER:.0%}",
         relation=next((finding.relation for finding in findings if finding.relation), None),
         screen=screen(findings, place, more="what follows"),
-        meaning=_meaning(findings),
         tested=tested,
         shown=[finding for finding in tested if finding.verdict in SHOWN],
         not_tested=_not_tested(findings),
@@ -56,23 +55,6 @@ def audit_page(findings: Sequence[Finding], when: datetime, *, place: str = "", 
         when=when,
         made_with=environment(),
     )
-
-
-def _meaning(findings: Sequence[Finding]) -> str:
-    """What that verdict rests on."""
-    refuting = [finding for finding in findings if finding.refutes]
-    if any(finding.laws is not None for finding in refuting):
-        return "The refutation rests on exact laws of outputs, not on samples; chance has no part in it."
-    if any(finding.witness is not None for finding in refuting):
-        return "The refutation rests on runs on both inputs with the same noise; it takes no part of α."
-    if refuting:
-        return (
-            "The refutation rests on outputs that were drawn after the event had been chosen. Were the claim true, an "
-            f"audit like this would refute it with a probability of {_odds(alpha_of(findings))}."
-        )
-    if detectable(findings):
-        return "Smaller leaks, and flaws that none of the attacks looks for, may be there."
-    return ""
 
 
 def _not_tested(findings: Sequence[Finding]) -> list[str]:
@@ -92,15 +74,6 @@ def _not_tested(findings: Sequence[Finding]) -> list[str]:
     ]
 
 
-def _pair(finding: Finding) -> str:
-    return pair_text(finding).removeprefix("pair").removeprefix(":").strip()
-
-
-def _odds(probability: float) -> str:
-    """An upper bound on a probability as one in so many, and as a number."""
-    return f"at most one in {float(lower_text(1 / probability, 2)):,.0f} ({upper_text(probability, 2)})"
-
-
 def _cells(finding: Finding) -> list[str]:
     """The row of an attack: verdict, advantage, what is allowed and what would have been detected, event and inputs."""
     note = " (beyond the claim: a note)" if finding.verdict is Verdict.VIOLATED and not finding.refutes else ""
@@ -110,20 +83,16 @@ def _cells(finding: Finding) -> list[str]:
         f"{finding.verdict_in_scope}{note}",
         *numbers,
         "" if finding.smallest_detectable is None else upper_text(finding.smallest_detectable),
-        "; ".join(filter(None, (finding.event, f"inputs {_pair(finding)}" if finding.pair else ""))),
+        "; ".join(filter(None, (finding.event, f"inputs {inputs_text(finding)}" if finding.pair else ""))),
     ]
 
 
-def _parts(finding: Finding) -> list[tuple[str, str]]:
-    """What else is told of a finding; parts without a text are left out."""
-    return [
-        ("Inputs", _pair(finding)),
-        ("Event", finding.event),
-        ("Claim", judged_text(finding)),
-        ("Chance of a false alarm, were the claim true", _odds(finding.alpha) if finding.alpha else ""),
-        ("Usual repair", repair_text(finding)),
-    ]
-
-
-FILTERS: Mapping[str, Callable[..., Any]] = {"cells": _cells, "flaw": flaw_of, "parts": _parts, "shown_by": shown_by}
+FILTERS: Mapping[str, Callable[..., Any]] = {
+    "cells": _cells,
+    "claim": judged_text,
+    "flaw": flaw_of,
+    "inputs": inputs_text,
+    "repair": repair_text,
+    "shown_by": shown_by,
+}
 """What the template calls."""

@@ -155,16 +155,6 @@ def shown_text(findings: Sequence[Finding]) -> str:
     return strongest.witness.loss if strongest.witness else ""
 
 
-def detectable(findings: Sequence[Finding]) -> float | None:
-    """The largest of the advantages that would just have been detected, over all events; None if that is not known."""
-    return max((one.smallest_detectable for one in findings if one.smallest_detectable is not None), default=None)
-
-
-def alpha_of(findings: Sequence[Finding]) -> float:
-    """The probability of a false alarm of the audit that made these findings."""
-    return float(f"{math.fsum(finding.alpha or 0.0 for finding in findings):.12g}")  # shares are rounded to doubles
-
-
 def _flaws(findings: Sequence[Finding]) -> list[Finding]:
     """One finding for each flaw that is shown, the best first."""
     refuting = [finding for finding in findings if finding.refutes]
@@ -239,7 +229,7 @@ def _notes(findings: Sequence[Finding], ended: Outcome, rows: Sequence[Row], mor
         yield "Certainty", _certainty(strongest, findings)
         yield "Run again", strongest.replay or "not exactly: your function makes its own random numbers"
     elif ended is Outcome.PASS:
-        leak = detectable(findings)
+        leak = max((one.smallest_detectable or 0.0 for one in findings), default=0.0)
         power = f"an advantage above {upper_text(leak)} would have been found {POWER:.0%} of the time" if leak else ""
         yield "Power", f"{power}; {_spent(findings)}" if power else _spent(findings)
         yield "Prove it", "attacklab prove (docs/how_to/proving.md)"
@@ -254,7 +244,7 @@ def _notes(findings: Sequence[Finding], ended: Outcome, rows: Sequence[Row], mor
 def _certainty(strongest: Finding, findings: Sequence[Finding]) -> str:
     if strongest.laws or strongest.certificate:
         return "exact; chance has no part in it"
-    alpha = alpha_of(findings)
+    alpha = float(f"{math.fsum(one.alpha or 0.0 for one in findings):.12g}")  # shares are rounded to doubles
     if strongest.counts is None or not alpha:
         return f"both inputs were run with the same noise; {_spent(findings)}"
     return f"a false alarm at most once in {float(lower_text(1 / alpha, 1)):,.0f} audits; {_spent(findings)}"
