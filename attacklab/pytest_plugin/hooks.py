@@ -171,9 +171,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
                 f"{metafunc.definition.nodeid}: {CLAIM} takes only the keyword arguments {', '.join(CLAIM_ARGUMENTS)}; "
                 f"remove {', '.join([*unknown, *map(repr, marker.args)])}"
             )
-        claims = [name for name in KINDS_OF_CLAIM if name in marker.kwargs]
-        if len(claims) > 1 or ("delta" in marker.kwargs and claims not in ([], ["epsilon"])):
-            named = " and ".join([*claims, *(["delta"] if "delta" in marker.kwargs else [])])
+        claims = [name for name in (*KINDS_OF_CLAIM, "delta") if name in marker.kwargs]
+        if len(claims) > 1 and claims != ["epsilon", "delta"]:
+            named = " and ".join(claims)
             raise pytest.Collector.CollectError(
                 f"{metafunc.definition.nodeid}: {CLAIM} takes one claim: epsilon (and delta), rho, mu, rdp or claim, "
                 f"not {named} together"
@@ -313,17 +313,12 @@ def _proved(
     if inputs is not None:
         if pairs is not None:
             raise UsageError(f"{PROOF} takes pairs or inputs; leave one out")
-        return _test_of(item, _again(item, [prove_inputs(claimed, inputs, seconds=seconds)]))
+        return _test_of(item, [prove_inputs(claimed, inputs, seconds=seconds)])
     if pairs is not None:
         claimed = replace(claimed, pairs=pairs)  # type: ignore[arg-type] # it checks them, and makes a tuple of a list
         if not claimed.pairs:
             raise UsageError(f"{PROOF} was given no pairs; leave pairs= out for those that the target declares")
-    return _test_of(item, _again(item, prove_all(claimed, seconds=seconds)))
-
-
-def _again(item: pytest.Item, findings: Sequence[Finding]) -> list[Finding]:
-    """The findings with the line that makes them again."""
-    return [replace(finding, replay=shlex.join(["pytest", item.nodeid])) for finding in findings]
+    return _test_of(item, prove_all(claimed, seconds=seconds))
 
 
 def _test_of(item: pytest.Item, findings: Sequence[Finding], **settings: Any) -> AuditedTest:
@@ -332,7 +327,9 @@ def _test_of(item: pytest.Item, findings: Sequence[Finding], **settings: Any) ->
 
     path, line, _ = item.location
     place = Place(Path(path).as_posix(), (line or 0) + 1)
-    return AuditedTest(test=item.nodeid, place=place, findings=tuple(findings), **settings)
+    again = shlex.join(["pytest", item.nodeid])
+    made = tuple(replace(finding, replay=again) if finding.is_proof else finding for finding in findings)
+    return AuditedTest(test=item.nodeid, place=place, findings=made, **settings)
 
 
 def _claimed(item: pytest.Item, target: Target | Release | Sampler, fixture: str) -> Target:
@@ -387,13 +384,13 @@ def pytest_runtest_makereport(
     if report.when == "call" and report.passed and not item.stash.get(_CALLED, not marked):
         report.outcome = "failed"
         named = " or ".join(name for name in (FIXTURE, PROOF) if name in getattr(item, "fixturenames", ()))
-        done = (
-            f"takes {named} and never calls it"
+        told = (
+            f"takes {named} and never calls it, so nothing was tested; call it"
             if named
-            else f"has the marker {CLAIM} and takes no fixture that tests it"
+            else f"has the marker {CLAIM} and takes no fixture that tests it, so nothing was tested; "
+            f"make {FIXTURE} or {PROOF} an argument of the test, and call it with the target"
         )
-        todo = "call it" if named else f"make {FIXTURE} or {PROOF} an argument of the test, and call it with the target"
-        report.longrepr = f"{item.nodeid} {done}, so nothing was tested; {todo}"
+        report.longrepr = f"{item.nodeid} {told}"
     if _AUDITED in item.stash:  # in whichever phase: another fixture may have audited
         report.dp_audited = item.stash[_AUDITED].to_text()  # type: ignore[attr-defined] # xdist carries plain attributes
     return report

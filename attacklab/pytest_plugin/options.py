@@ -70,35 +70,18 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
+PROBABILITY = _within(float, lambda value: 0 < value < 1, "a number between 0 and 1")
+COUNT = _within(int, lambda value: value >= 1, "a whole number of at least 1")
+SECONDS = _within(float, lambda value: 0 < value < math.inf, "a number greater than 0")
+SEED = _within(int, lambda value: value >= 0, "a whole number of at least 0")
+MOST = "Most outputs of each input to judge an event on [default: as many as fit in --dp-seconds]"
+LENGTH = "Approximate length of each audit, in seconds; --dp-trials overrides it [default: 10]"
+
 OPTIONS = (
-    Option(
-        "dp_alpha",
-        _within(float, lambda value: 0 < value < 1, "a number between 0 and 1"),
-        1e-6,
-        "P",
-        "Probability of a false alarm in the whole run [default: 1e-6]",
-    ),
-    Option(
-        "dp_trials",
-        _within(int, lambda value: value >= 1, "a whole number of at least 1"),
-        None,
-        "N",
-        "Largest number of outputs of each input to judge an event on [default: as many as fit in --dp-seconds]",
-    ),
-    Option(
-        "dp_seconds",
-        _within(float, lambda value: 0 < value < math.inf, "a number greater than 0"),
-        10.0,
-        "S",
-        "Approximate length of each audit, in seconds; --dp-trials overrides it [default: 10]",
-    ),
-    Option(
-        "dp_seed",
-        _within(int, lambda value: value >= 0, "a whole number of at least 0"),
-        0,
-        "N",
-        "Seed of all randomness in the audits [default: 0]",
-    ),
+    Option("dp_alpha", PROBABILITY, 1e-6, "P", "Probability of a false alarm in the whole run [default: 1e-6]"),
+    Option("dp_trials", COUNT, None, "N", MOST),
+    Option("dp_seconds", SECONDS, 10.0, "S", LENGTH),
+    Option("dp_seed", SEED, 0, "N", "Seed of all randomness in the audits [default: 0]"),
     Option("dp_attacks", _names, (), "NAMES", "Run only these attacks, separated by commas [default: all]"),
     Option("dp_json", Path, None, "PATH", "Write all findings to this file, as JSON"),
     Option("dp_sarif", Path, None, "PATH", "Write refuted claims to this file, as SARIF 2.1.0 for code-scanning pages"),
