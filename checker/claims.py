@@ -14,10 +14,12 @@ Losses of what is released in turn, each of which may depend on what was release
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import MAX_EMAX, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from typing import Any
+from functools import partial
+from typing import Any, get_args
 
 from checker.forms import Fields, Refused
 from checker.intervals import exp, ln, of
@@ -79,6 +81,7 @@ class ProfileDP:
 _HALVINGS = 40  # of the range of orders, after which δ is nearly the least
 
 Claim = ApproximateDP | ZeroConcentratedDP | RenyiDP | GaussianDP | ProfileDP
+KINDS: dict[str, Any] = {kind.__name__: kind for kind in get_args(Claim)}
 
 
 @dataclass(frozen=True)
@@ -103,25 +106,11 @@ Losses = tuple[Loss, ...]
 def claim(value: Any) -> Claim:
     """Read a claim."""
     fields = Fields(value, "a claim")
-    kind = fields.one_of("is", "ApproximateDP", "ZeroConcentratedDP", "RenyiDP", "GaussianDP", "ProfileDP")
-    found: Claim
-    if kind == "ApproximateDP":
-        found = ApproximateDP(fields.rational("epsilon"), fields.rational("delta"))
-    elif kind == "ZeroConcentratedDP":
-        found = ZeroConcentratedDP(fields.rational("rho"))
-    elif kind == "RenyiDP":
-        found = RenyiDP(fields.rational("alpha"), fields.rational("epsilon"))
-    elif kind == "GaussianDP":
-        found = GaussianDP(fields.rational("mu_squared"))
-    else:
-        found = ProfileDP(fields.each("points", _point))
+    kind = fields.one_of("is", *KINDS)
+    numbers = {name: fields.rational(name) for name in KINDS[kind].__dataclass_fields__ if name != "points"}
+    found: Claim = KINDS[kind](**numbers) if numbers else ProfileDP(fields.each("points", _point))
     fields.done()
-    numbers = [getattr(found, name) for name in found.__dataclass_fields__ if name != "points"]
-    if (
-        any(number < 0 for number in numbers)
-        or getattr(found, "delta", 0) > 1
-        or (isinstance(found, RenyiDP) and found.alpha <= 1)
-    ):
+    if min(numbers.values(), default=0) < 0 or numbers.get("delta", 0) > 1 or numbers.get("alpha", 2) <= 1:
         raise Refused(f"{kind} promises a number that is out of its range")
     return found
 
@@ -140,21 +129,23 @@ def keep(losses: Losses, promised: Claim) -> bool:
     if isinstance(promised, ProfileDP):
         return all(keep(losses, point) for point in promised.points)
     if isinstance(promised, GaussianDP):
-        parts = [_mu_squared(loss) for loss in losses]
-        return None not in parts and sum(filter(None, parts)) <= promised.mu_squared
-    if isinstance(promised, ZeroConcentratedDP):
-        rhos = [_rho(loss) for loss in losses]
-        return None not in rhos and sum(filter(None, rhos)) <= promised.rho
-    bounds = [_renyi(loss, promised.alpha) for loss in losses]
-    return None not in bounds and sum(filter(None, bounds)) <= promised.epsilon
+        lost, bound = _total(losses, _mu_squared), promised.mu_squared
+    elif isinstance(promised, ZeroConcentratedDP):
+        lost, bound = _total(losses, _rho), promised.rho
+    else:
+        lost, bound = _total(losses, partial(_renyi, alpha=promised.alpha)), promised.epsilon
+    return lost is not None and lost <= bound
+
+
+def _total(losses: Iterable[Loss], part: Callable[[Loss], Fraction | None]) -> Fraction | None:
+    """Add up the parts of losses, or return None if one has no such part."""
+    parts = [part(loss) for loss in losses]
+    return None if None in parts else sum(filter(None, parts), Fraction(0))
 
 
 def pure(losses: Losses) -> Fraction | None:
     """Return the ε of several losses of pure DP, or None if one of them is of another kind."""
-    epsilons = [_epsilon_delta(loss) for loss in losses]
-    if any(one is None or one[1] for one in epsilons):
-        return None
-    return sum((one[0] for one in epsilons if one), Fraction(0))
+    return _total(losses, lambda loss: part[0] if (part := _epsilon_delta(loss)) and not part[1] else None)
 
 
 def _epsilon_delta(loss: Loss) -> tuple[Fraction, Fraction] | None:
@@ -175,27 +166,26 @@ def _leave(part_of: dict[Loss, tuple[Fraction, Fraction]], losses: Losses, epsil
     others = [loss for loss in losses if loss not in part_of]
     epsilon -= sum(part_of[loss][0] for loss in losses if loss in part_of)
     delta -= sum(part_of[loss][1] for loss in losses if loss in part_of)
-    if epsilon < 0 or delta < 0:
-        return False
-    if not others:
-        return True
-    if len(others) == 1:
-        (only,) = others
-        if isinstance(only, Shift):
-            return only.law.keeps_delta(only.steps, epsilon, delta)
-        if isinstance(only, ProfileDP):
-            return any(point.epsilon <= epsilon and point.delta <= delta for point in only.points)
-    mu_squared = [_mu_squared(loss) for loss in others]
-    if None not in mu_squared:
-        return normal_keeps_delta(sum(filter(None, mu_squared), Fraction(0)), epsilon, delta)
-    rhos = [_rho(loss) for loss in others]
-    if None not in rhos:
-        rho = sum(filter(None, rhos), Fraction(0))
+    return epsilon >= 0 and delta >= 0 and _others_keep(others, epsilon, delta)
+
+
+def _others_keep(losses: list[Loss], epsilon: Fraction, delta: Fraction) -> bool:
+    """Whether (ε, δ) is kept by no loss, one with a δ(ε) of its own, or more as normal noise, zCDP or Rényi DP."""
+    match losses:
+        case []:
+            return True
+        case [Shift(law, steps)]:
+            return law.keeps_delta(steps, epsilon, delta)
+        case [ProfileDP(points)]:
+            return any(point.epsilon <= epsilon and point.delta <= delta for point in points)
+    if (mu_squared := _total(losses, _mu_squared)) is not None:
+        return normal_keeps_delta(mu_squared, epsilon, delta)
+    if (rho := _total(losses, _rho)) is not None:
         alpha = _order(rho, epsilon)
         return not rho or _renyi_keeps(alpha, alpha * rho, epsilon, delta)
-    alpha = min((loss.alpha for loss in others if isinstance(loss, RenyiDP)), default=Fraction(2))
-    bounds = [_renyi(loss, alpha) for loss in others]
-    return None not in bounds and _renyi_keeps(alpha, sum(filter(None, bounds), Fraction(0)), epsilon, delta)
+    alpha = min((loss.alpha for loss in losses if isinstance(loss, RenyiDP)), default=Fraction(2))
+    tau = _total(losses, partial(_renyi, alpha=alpha))
+    return tau is not None and _renyi_keeps(alpha, tau, epsilon, delta)
 
 
 def _renyi_keeps(alpha: Fraction, tau: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
@@ -236,11 +226,9 @@ def _rho(loss: Loss) -> Fraction | None:
 def _renyi(loss: Loss, alpha: Fraction) -> Fraction | None:
     if isinstance(loss, RenyiDP):
         return loss.epsilon if alpha <= loss.alpha else None
-    rho = _rho(loss)
-    bound = None if rho is None else alpha * rho
-    if bound is not None and isinstance(loss, ApproximateDP | BoundedRange):
-        return min(bound, loss.epsilon)
-    return bound
+    if (rho := _rho(loss)) is None:
+        return None
+    return min(alpha * rho, loss.epsilon) if isinstance(loss, ApproximateDP | BoundedRange) else alpha * rho
 
 
 def shown(value: Fraction, rounding: str = ROUND_CEILING) -> str:

@@ -20,6 +20,7 @@ import hashlib
 import json
 import tokenize
 from functools import cache
+from importlib.machinery import all_suffixes
 
 from checker.forms import Fields, Refused, read
 
@@ -53,11 +54,22 @@ def hashes_of(root: Path = ROOT) -> dict[str, str]:
         folder = root / copy
         files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.py"))
         if files:
+            _require_sources_alone(folder if own_name == "mechanisms." else folder.parent)
             if own_name != "mechanisms.":
                 _require_imports_alone(folder.parent / "__init__.py")
             kept = [file for file in files if not file.rpartition("/")[2].startswith("naive")]
             return {f"mechanisms/{file}": hash_of(folder / file, own_name) for file in kept}
     raise Refused(f"there is no file of {' or '.join(COPIES)} in {root}")
+
+
+def _require_sources_alone(folder: Path) -> None:
+    """Check that a folder holds nothing that Python would import in place of a file that is hashed."""
+    compiled = tuple(suffix for suffix in all_suffixes() if suffix != ".py")
+    for path in folder.rglob("*"):
+        if path.is_symlink() or (path.name.endswith(compiled) and path.parent.name != "__pycache__"):
+            raise Refused(
+                f"{path} is a link or a compiled file, which Python may import in place of a file that was read"
+            )
 
 
 def _require_imports_alone(path: Path) -> None:

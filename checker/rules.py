@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from checker import claims, laws
 from checker.claims import ApproximateDP, BoundedRange, Losses, Shift
 from checker.forms import Fields, Refused
-from checker.intervals import BITS, exp, ln, of
+from checker.intervals import ONE, exp, ln, of
 
 RECORDS = {
     "add-remove": "records, one added or removed",
@@ -370,20 +370,15 @@ def above_threshold(fields: Fields) -> Release:
     if (fields.rational("threshold") / Fields(answers, "Answer").step()).denominator > 1:
         raise Refused("the threshold of a sparse vector must be a point of the answers' grid")
     positives = fields.at_least("positives", 1)
-    shifts = [(fields.take("threshold_law"), (d,)), (fields.take("answer_law"), (2 * d * positives,))]
+    shifts = [(_noise(fields.take("threshold_law")), d), (_noise(fields.take("answer_law")), 2 * d * positives)]
     values = fields.take("value_law")
     if values is not None:
-        shifts.append((values, (d * positives,)))
-    losses: Losses = ()
-    used = []
-    for value, moves in shifts:
-        law = _noise(value)
-        if not isinstance(law, laws.LaplaceLaw):
-            raise Refused("the laws of a sparse vector must be of pure DP")
-        losses += _cost(law, moves)
-        used.append(law)
+        shifts.append((_noise(values), d * positives))
+    if not all(isinstance(law, laws.LaplaceLaw) for law, _ in shifts):
+        raise Refused("the laws of a sparse vector must be of pure DP")
+    losses = tuple(loss for law, steps in shifts for loss in _cost(law, (steps,)))
     neighbours = Neighbours("answers", f"lists of {each.words} each", each.distance)
-    return Release(neighbours, losses, frozenset(used))
+    return Release(neighbours, losses, frozenset(law for law, _ in shifts))
 
 
 def keys_above(fields: Fields) -> Release:
@@ -481,24 +476,31 @@ def kernel(fields: Fields) -> Release:
     lower, rows = fields.take("lower", int), fields.each("rows", _row)
     at = fields.take("epsilon")
     epsilon = None if at is None else Fields({"epsilon": at}, fields.what).positive("epsilon")
-    total, outcomes = sum(rows[0]), len(rows[0])
-    if inner["is"] != "Answer" or any(len(row) != outcomes or sum(row) != total for row in rows):
+    (outcomes, total), *others = {(len(row), sum(row)) for row in rows}
+    if inner["is"] != "Answer" or others:
         raise Refused("a kernel looks at an answer, and all its rows have one length and one sum")
-    if (
-        total.bit_count() != 1
-        or not 1 < total <= 1 << 62
-        or not -LIMIT <= lower <= LIMIT + 1 - max(len(rows), outcomes)
-    ):
+    if total not in {1 << bits for bits in range(1, 63)} or not -LIMIT <= lower <= LIMIT + 1 - max(len(rows), outcomes):
         raise Refused("a kernel's rows must add up to a power of two, 2 to 2^62, and lie on the grid")
-    pairs = [(p, q) for at, p in enumerate(rows) for q in rows[max(0, at - asked.moves[0]) : at + asked.moves[0] + 1]]
+    far = asked.moves[0]
+    pairs = [(p, q) for at, p in enumerate(rows) for q in rows[max(0, at - far) : at + far + 1]]
     if epsilon is not None:
-        factor = exp(of(epsilon)).low
-        excess = max(sum(max((a << BITS) - factor * b, 0) for a, b in zip(p, q, strict=True)) for p, q in pairs)
-        return Release(asked.neighbours, (ApproximateDP(epsilon, Fraction(excess, total << BITS)),))
-    if any(a and not b for p, q in pairs for a, b in zip(p, q, strict=True)):
+        return Release(asked.neighbours, (ApproximateDP(epsilon, _delta_of_laws(pairs, epsilon) / total),))
+    return Release(asked.neighbours, (ApproximateDP(_epsilon_of_rows(pairs)),))
+
+
+def _delta_of_laws(pairs: list[tuple[list[Any], list[Any]]], epsilon: Fraction) -> Fraction:
+    """Bound the greatest Σ max(p − e^ε·q, 0) of some pairs of laws."""
+    factor = exp(of(epsilon)).low
+    excess = max(sum(max(a * ONE - factor * b, 0) for a, b in zip(p, q, strict=True)) for p, q in pairs)
+    return Fraction(excess) / ONE
+
+
+def _epsilon_of_rows(pairs: list[tuple[list[int], list[int]]]) -> Fraction:
+    cells = {cell for p, q in pairs for cell in zip(p, q, strict=True)}
+    if any(a and not b for a, b in cells):
         raise Refused("an outcome of a kernel is possible for one of two neighbours alone")
-    greatest = max(Fraction(a, b) for p, q in pairs for a, b in zip(p, q, strict=True) if b)
-    return Release(asked.neighbours, (ApproximateDP(_ln_above(greatest) if greatest > 1 else Fraction(0)),))
+    greatest = max(Fraction(a, b) for a, b in cells if b)
+    return _ln_above(greatest) if greatest > 1 else Fraction(0)
 
 
 def _row(value: Any) -> list[int]:
@@ -537,15 +539,12 @@ def shuffled_response(fields: Fields) -> Release:
     flip, people, epsilon = _flip(fields), fields.at_least("people", 1), fields.positive("epsilon")
     if people > MOST_PEOPLE:
         raise Refused(f"the law of a shuffle is found for {MOST_PEOPLE} people at most")
-    factor = exp(of(epsilon)).lower
-    delta = Fraction(0)
+    pairs = []
     for others in range(people):
         rates = [1 - flip] * others + [flip] * (people - 1 - others)
         yes, no = _count_law([1 - flip, *rates]), _count_law([flip, *rates])
-        for one, two in ((yes, no), (no, yes)):
-            delta = max(
-                delta, sum((max(p - factor * q, Fraction(0)) for p, q in zip(one, two, strict=True)), Fraction(0))
-            )
+        pairs += [(yes, no), (no, yes)]
+    delta = _delta_of_laws(pairs, epsilon)
     return Release(Neighbours("substitute", RECORDS["substitute"]), (ApproximateDP(epsilon, delta),))
 
 

@@ -11,21 +11,28 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import add
+from typing import TypeVar
 
-from mechanisms.core.gaussian_claims import normal_delta
+from mechanisms.core.gaussian_claims import LEAST_DELTA, normal_delta
 from mechanisms.core.numbers import Number, convert, rational
 from mechanisms.core.rounding import log_above
 
-_HALVINGS = 64
-"""Of a range that holds a root, after which it is known as well as an ε is worth."""
-
+_HALVINGS = 64  # of a range that holds a root, after which it is known as well as an ε is worth
 _EPSILON_BITS = 64
+_FAR = Fraction(2**900)  # for a ρ that chooses an order; what a larger one or its inverse chooses is as good
+
+Root = TypeVar("Root", Fraction, float)
 
 
 class _Promise(ABC):
     """What one release promises: two of them add up by `+`, as releases of which each may depend on the other."""
+
+    def __post_init__(self) -> None:
+        convert(self, _number, *vars(self))
 
     @abstractmethod
     def to_approximate(self, delta: Number) -> ApproximateDP:
@@ -35,25 +42,19 @@ class _Promise(ABC):
         """Return what two releases promise together."""
         if not isinstance(other, _Promise):
             return NotImplemented
-        if NOTHING in (self, other):
-            return other if self == NOTHING else self  # type: ignore[return-value]
-        if isinstance(self, ApproximateDP) and isinstance(other, ApproximateDP):
-            return ApproximateDP(self.epsilon + other.epsilon, self.delta + other.delta)
-        if isinstance(self, ProfileDP) and isinstance(other, ApproximateDP):
-            return ProfileDP(
-                tuple(ApproximateDP(p.epsilon + other.epsilon, p.delta + other.delta) for p in self.points)
-            )
-        if isinstance(self, GaussianDP) and isinstance(other, GaussianDP):
-            return GaussianDP(self.mu_squared + other.mu_squared)
-        rhos = _rho(self), _rho(other)
-        if rhos[0] is not None and rhos[1] is not None:
-            return ZeroConcentratedDP(rhos[0] + rhos[1])
-        if isinstance(self, RenyiDP) and isinstance(other, RenyiDP) and self.alpha == other.alpha:
-            return RenyiDP(self.alpha, self.epsilon + other.epsilon)
-        if isinstance(other, ProfileDP) and isinstance(self, ApproximateDP):
-            return other + self
+        if (both := self._with(other) or other._with(self)) is not None:  # type: ignore[arg-type]
+            return both
         names = f"{type(self).__name__} and {type(other).__name__}"
         raise ValueError(f"no rule composes {names}; restate one of the parts, for example by to_approximate(delta)")
+
+    def _with(self, other: Claim) -> Claim | None:
+        """Return what both promise by this kind's rule, if it has one: numbers of one kind add up, or both are zCDP."""
+        if self == NOTHING:
+            return other
+        if type(self) is type(other):
+            return type(self)(*map(add, vars(self).values(), vars(other).values()))
+        rhos = _rho(self), _rho(other)
+        return None if None in rhos else ZeroConcentratedDP(sum(filter(None, rhos), Fraction(0)))
 
     def within(self, promised: Claim) -> bool:
         """Whether keeping this keeps another claim."""
@@ -81,7 +82,7 @@ class ApproximateDP(_Promise):
     delta: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        convert(self, _number, "epsilon")
+        super().__post_init__()
         convert(self, _probability, "delta")
 
     def to_approximate(self, delta: Number) -> ApproximateDP:
@@ -97,20 +98,13 @@ class ZeroConcentratedDP(_Promise):
 
     rho: Fraction
 
-    def __post_init__(self) -> None:
-        convert(self, _number, "rho")
-
     def to_approximate(self, delta: Number) -> ApproximateDP:
         """Convert at the order with nearly the least ε, where ρ·(α − 1)² = ln(1/δα); see `_Promise`."""
         wanted = _probability("delta", delta)
         if not self.rho or not wanted:
             return RenyiDP(Fraction(2), 2 * self.rho).to_approximate(wanted)
-        low, high = 0.0, math.sqrt(float(log_above(1 / wanted)) / float(self.rho)) + 1
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            grows = float(self.rho) * middle**2 > float(log_above(1 / wanted)) - math.log1p(middle)
-            low, high = (low, middle) if grows else (middle, high)
-        alpha = 1 + Fraction(high)
+        rho, needed = float(min(max(self.rho, 1 / _FAR), _FAR)), float(log_above(1 / wanted))
+        alpha = 1 + Fraction(_least(lambda x: rho * x**2 > needed - math.log1p(x), math.sqrt(needed / rho) + 1))
         return RenyiDP(alpha, alpha * self.rho).to_approximate(wanted)
 
 
@@ -122,7 +116,7 @@ class RenyiDP(_Promise):
     epsilon: Fraction
 
     def __post_init__(self) -> None:
-        convert(self, _number, "alpha", "epsilon")
+        super().__post_init__()
         if self.alpha <= 1:
             raise ValueError(f"alpha of Rényi DP must be above 1, not {self.alpha}")
 
@@ -136,6 +130,11 @@ class RenyiDP(_Promise):
         epsilon = self.epsilon + log_above(1 - 1 / self.alpha) + log_above(1 / (wanted * self.alpha)) / (self.alpha - 1)
         return ApproximateDP(_above(max(epsilon, Fraction(0))), wanted)
 
+    def _with(self, other: Claim) -> Claim | None:
+        if isinstance(other, RenyiDP) and self.alpha == other.alpha:
+            return RenyiDP(self.alpha, self.epsilon + other.epsilon)
+        return None
+
 
 @dataclass(frozen=True)
 class GaussianDP(_Promise):
@@ -143,34 +142,22 @@ class GaussianDP(_Promise):
 
     mu_squared: Fraction
 
-    def __post_init__(self) -> None:
-        convert(self, _number, "mu_squared")
-
     def to_approximate(self, delta: Number) -> ApproximateDP:
         """Find ε by halving; see `_Promise`."""
         wanted = _probability("delta", delta)
-        if not self.mu_squared:
+        if self._delta(Fraction(0)) <= wanted:
             return ApproximateDP(Fraction(0), wanted)
-        if not wanted:
-            raise ValueError("GaussianDP promises no epsilon for delta = 0; name a delta above it")
+        if wanted < LEAST_DELTA:
+            raise ValueError("GaussianDP gives no epsilon for a delta below 2^-1100; name a larger delta")
+        return ApproximateDP(_least(lambda x: self._delta(x) <= wanted, Fraction(1)), wanted)
 
-        def is_enough(epsilon: Fraction) -> bool:
-            return normal_delta(epsilon, variance=1 / self.mu_squared, shift=Fraction(1)) <= wanted
-
-        low, high = Fraction(0), Fraction(1)
-        if is_enough(low):
-            return ApproximateDP(low, wanted)
-        while not is_enough(high):
-            low, high = high, 2 * high
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            low, high = (low, middle) if is_enough(middle) else (middle, high)
-        return ApproximateDP(high, wanted)
+    def _delta(self, epsilon: Fraction) -> Fraction:
+        return normal_delta(epsilon, variance=1 / self.mu_squared) if self.mu_squared else Fraction(0)
 
     def within(self, promised: Claim) -> bool:
         """Whether keeping this keeps another claim: (ε, δ)-DP by δ(ε) itself."""
-        if isinstance(promised, ApproximateDP) and self.mu_squared:
-            return normal_delta(promised.epsilon, variance=1 / self.mu_squared, shift=Fraction(1)) <= promised.delta
+        if isinstance(promised, ApproximateDP):
+            return self._delta(promised.epsilon) <= promised.delta
         return super().within(promised)
 
 
@@ -191,6 +178,11 @@ class ProfileDP(_Promise):
         if not (kept := [point.epsilon for point in self.points if point.delta <= wanted]):
             raise ValueError(f"no point of the profile has a delta of at most {wanted}")
         return ApproximateDP(min(kept), wanted)
+
+    def _with(self, other: Claim) -> Claim | None:
+        if not isinstance(other, ApproximateDP):
+            return None
+        return ProfileDP(tuple(ApproximateDP(p.epsilon + other.epsilon, p.delta + other.delta) for p in self.points))
 
 
 Claim = ApproximateDP | ZeroConcentratedDP | RenyiDP | GaussianDP | ProfileDP
@@ -214,6 +206,17 @@ def _renyi(claim: _Promise, alpha: Fraction) -> Fraction | None:
         return claim.epsilon if alpha <= claim.alpha else None
     rho = _rho(claim)
     return min(alpha * rho, getattr(claim, "epsilon", alpha * rho)) if rho is not None else None
+
+
+def _least(is_enough: Callable[[Root], bool], high: Root) -> Root:
+    """Return nearly the least number above 0 that is enough, where all larger ones are."""
+    low = high - high
+    while not is_enough(high):
+        low, high = high, 2 * high
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
 
 
 def _above(number: Fraction) -> Fraction:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from gmpy2 import mpfr, mpq
+from gmpy2 import mpq
 
 from mechanisms.core.gaussian_tails import Enclosure, exponential, normal_tail
 from mechanisms.core.numbers import positive, rational
@@ -25,13 +25,13 @@ from mechanisms.core.rounding import fraction, rounding
 
 _PRECISIONS = (96, 192, 384, 768)
 _TIGHT = 60
-_LEAST_EXPONENT = -1100  # of a δ, which as a rational has that many digits
+LEAST_DELTA = Fraction(1, 2**1100)  # a smaller one would have more digits as a rational
 _HALVINGS = 54  # of [σ, 2σ], which reach neighbouring doubles
 
 Exceeding = Callable[[mpq, int], Enclosure]
 
 
-def normal_delta(epsilon: Fraction, *, variance: Fraction, shift: Fraction) -> Fraction:
+def normal_delta(epsilon: Fraction, *, variance: Fraction, shift: Fraction = Fraction(1)) -> Fraction:
     """Bound δ(ε) of normal noise for a shift of any length of at least 0, by a part in 2^60 or 2^−1100 too much."""
     return delta_beyond(lambda x, bits: normal_tail(x, mpq(variance), bits), epsilon, variance, shift)
 
@@ -52,7 +52,7 @@ def delta_beyond(exceeding: Exceeding, epsilon: Fraction, variance: Fraction, sh
         upper = up.sub(near.upper, down.mul(growth.lower, far.lower))
         if up.sub(upper, lower) <= down.div_2exp(upper, _TIGHT):
             break
-    return min(fraction(max(upper, mpfr(2) ** _LEAST_EXPONENT)), Fraction(1))
+    return min(fraction(max(upper, mpq(LEAST_DELTA))), Fraction(1))
 
 
 def least_sigma(epsilon: Fraction, delta: Fraction, *, shift: Fraction = Fraction(1)) -> float:
@@ -61,8 +61,8 @@ def least_sigma(epsilon: Fraction, delta: Fraction, *, shift: Fraction = Fractio
     Source: Balle and Wang 2018, algorithm 1 (the analytic Gaussian mechanism).
     """
     positive("epsilon", epsilon)
-    if positive("delta", delta) >= 1:
-        raise ValueError(f"delta must lie in (0, 1), not {delta}")
+    if not LEAST_DELTA <= positive("delta", delta) < 1:
+        raise ValueError("delta must lie in [2^-1100, 1), as a smaller one is not bounded")
 
     def is_enough(sigma: float) -> bool:
         return normal_delta(epsilon, variance=Fraction(sigma) ** 2, shift=shift) <= delta

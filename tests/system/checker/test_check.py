@@ -230,6 +230,43 @@ def test_a_copy_that_imports_from_another_copy_is_refused(tmp_path: Path) -> Non
         require_read(tmp_path)
 
 
+@pytest.mark.parametrize("name", ["noise/__init__.pyc", "noise/__init__.py", "noise.so", "noise.pyc", "noise.abi3.so"])
+def test_a_copy_with_a_file_that_python_may_prefer_to_one_that_was_read_is_refused(tmp_path: Path, name: str) -> None:
+    noise = _copied(tmp_path, "exactdp/_mechanisms", "exactdp._mechanisms")
+    cached = noise.parent / "__pycache__" / "noise.cpython-311.pyc"
+    cached.parent.mkdir()
+    cached.write_bytes(b"")
+    require_read.cache_clear()
+    require_read(tmp_path)
+    beside = noise.parent / name
+    beside.parent.mkdir(exist_ok=True)
+    beside.write_bytes(b"")
+    require_read.cache_clear()
+    with pytest.raises(Refused, match="was read" if beside.suffix != ".py" else "no field .*noise/__init__"):
+        require_read(tmp_path)
+
+
+def test_a_compiled_front_of_exactdp_is_refused(tmp_path: Path) -> None:
+    _copied(tmp_path, "exactdp/_mechanisms", "exactdp._mechanisms")
+    (tmp_path / "exactdp" / "__init__.abi3.so").write_bytes(b"")
+    with pytest.raises(Refused, match=r"__init__\.abi3\.so is a link or a compiled file"):
+        hashes_of(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["noise", "library.py", "broken"])
+def test_a_copy_with_a_symbolic_link_is_refused(tmp_path: Path, name: str) -> None:
+    """Python imports the linked folder `noise` in place of noise.py; a search for files does not enter it."""
+    noise = _copied(tmp_path, "mechanisms", "mechanisms")
+    assert hashes_of(tmp_path)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "__init__.py").write_text("", "utf-8")
+    target = {"noise": elsewhere, "library.py": elsewhere / "__init__.py", "broken": tmp_path / "nothing"}[name]
+    (noise.parent / name).symlink_to(target)
+    with pytest.raises(Refused, match=f"{name} is a link"):
+        hashes_of(tmp_path)
+
+
 def test_what_exactdp_shows_is_its_library_and_nothing_around_it(tmp_path: Path) -> None:
     _copied(tmp_path, "exactdp/_mechanisms", "exactdp._mechanisms")
     front = tmp_path / "exactdp" / "__init__.py"

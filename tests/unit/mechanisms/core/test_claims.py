@@ -117,6 +117,8 @@ def test_a_claim_out_of_its_range_is_refused(make: Any) -> None:
         (GaussianDP(Fraction(1)), 0.12693673750664395, 1),  # Φ(−1/2) − e·Φ(−3/2)
         (GaussianDP(Fraction(0)), 0, 0),
         (RenyiDP(Fraction(2), HALF), 0.01, 0.5 + math.log(0.5) + math.log(50)),
+        (ZeroConcentratedDP(Fraction(1, 10**400)), 1e-6, 0),
+        (ZeroConcentratedDP(1e-310), 1e-6, 0),
     ],
 )
 def test_a_claim_converts_to_epsilon_and_delta(claim: Any, delta: float, expected: float) -> None:
@@ -124,6 +126,11 @@ def test_a_claim_converts_to_epsilon_and_delta(claim: Any, delta: float, expecte
     assert (type(found.epsilon), found.delta) == (Fraction, Fraction(delta))
     assert float(found.epsilon) == pytest.approx(expected, rel=1e-12, abs=1e-18)
     assert claim.within(found)
+
+
+def test_the_largest_rho_converts_to_nearly_itself() -> None:
+    rho = Fraction(10**400)
+    assert 1 < ZeroConcentratedDP(rho).to_approximate(1e-6).epsilon / rho < 1 + Fraction(1, 2**60)
 
 
 @pytest.mark.parametrize("rho", [1e-6, 0.01, 1, 50])
@@ -137,7 +144,16 @@ def test_zcdp_converts_at_the_best_order(rho: float, delta: float) -> None:
 
 @pytest.mark.parametrize(
     ("claim", "delta"),
-    [(LOOSE, 0), (RHO, 0), (MU, 0), (RenyiDP(Fraction(2), HALF), 0), (ProfileDP((LOOSE,)), 0.001), (RHO, 2), (RHO, -1)],
+    [
+        (LOOSE, 0),
+        (RHO, 0),
+        (MU, 0),
+        (MU, Fraction(1, 2**1101)),
+        (RenyiDP(Fraction(2), HALF), 0),
+        (ProfileDP((LOOSE,)), 0.001),
+        (RHO, 2),
+        (RHO, -1),
+    ],
 )
 def test_what_a_claim_says_nothing_about_is_refused(claim: Any, delta: float) -> None:
     with pytest.raises(ValueError, match="delta"):
