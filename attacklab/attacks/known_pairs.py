@@ -43,6 +43,7 @@ from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Kind, Outputs, Target
 
 TYPICAL = 127  # how many outputs of a dataset its typical answer is taken from: their median
+FEW_RECORDS = 64  # an input that is soon drawn from
 TYPICAL_ON_PATH = 31  # the same at each of some three dozen steps of a path
 
 SPECIAL_RECORDS = (math.nan, math.inf, -math.inf, sys.float_info.max, -sys.float_info.max, math.ulp(0.0), -0.0)
@@ -74,12 +75,14 @@ def missing_clip(target: Target, probe: Probe, size: int = 1 << 15, widths: floa
     """A record outside the bounds counts at its full value, because it is clipped on one side only or not at all.
 
     All records lie at one bound, and one of them is moved 2^30 widths of the range outside it, where it must count as
-    that bound; if the claim holds for add-remove only, it is added. There are many records, because some mechanisms
-    refuse to answer for few. A negative result does not rule out a missing clip nearer to the range, nor one hidden by
+    that bound; if the claim holds for add-remove only, it is added. Only where a mechanism refuses to answer for a few
+    records there are many. A negative result does not rule out a missing clip nearer to the range, nor one hidden by
     a clamp of the answer.
     """
     lower, upper = bounds_of(target)
     relation = target.relation or Relation.SUBSTITUTE
+    few = probed(probe, np.full(FEW_RECORDS, lower))
+    size = size if few is None or failed(few).any() else min(size, FEW_RECORDS)
     for bound, outside in ((lower, lower - widths * (upper - lower)), (upper, upper + widths * (upper - lower))):
         inside = np.full(size, bound)
         others = inside if relation is Relation.ADD_REMOVE else inside[1:]

@@ -17,7 +17,6 @@ import itertools
 import math
 import random
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,6 +30,8 @@ from attacklab.align.examine import Examined, Status, examine
 from attacklab.align.pairs import pairs_of
 from attacklab.align.parts import parts_of, rounded
 from attacklab.align.search import searched
+from attacklab.auditing.drawing import own_seconds
+from attacklab.auditing.flaws import finding_of
 from attacklab.auditing.judge import points_of
 from attacklab.auditing.statistics.betting import evidence, judge
 from attacklab.auditing.statistics.reasons import refuted_reason
@@ -84,7 +85,7 @@ class _Study:
         """What is spent, so that no more pairs are begun; empty if they may be."""
         if self.examined and self.runs >= MOST_RUNS:
             return f"after {MOST_RUNS:,} runs"
-        return "as the time was up" if self.examined and time.monotonic() > self.until else ""
+        return "as the time was up" if self.examined and own_seconds() > self.until else ""
 
     def look_at(self, pair: NeighbouringPair) -> Examined:
         """Examine a pair, and keep what came of it."""
@@ -130,7 +131,7 @@ def alignment(
     Raises:
         UsageError: no pair is known.
     """
-    started = time.monotonic()
+    started = own_seconds()
     study = _Study(target, seed, started + seconds / 2)
     with watching(), np.errstate(all="ignore"):
         _look(study, list(itertools.islice(pairs_of(target) if pairs is None else pairs, MOST_PAIRS)))
@@ -143,11 +144,11 @@ def alignment(
         site = blamed(study.give, worst[0][1]) if worst and found is None else NOWHERE
     tried = sum(made.trials for _, made in study.examined)
     if found is None and worst:
-        study.until = max(time.monotonic() + 1.0, started + seconds)
+        study.until = max(own_seconds() + 1.0, started + seconds)
         rounds = [SHORT_ROUND, min(trials, SAMPLED_TRIALS)] if trials > SHORT_ROUND else [trials]
         found, trials = _sampled(study, site, sampled, rounds, alpha / 4)
     found = found or _passed(study)
-    return replace(found, seed=seed, replay=again(trials), trials=tried, seconds=round(time.monotonic() - started, 3))
+    return replace(found, seed=seed, replay=again(trials), trials=tried, seconds=round(own_seconds() - started, 3))
 
 
 def _look(study: _Study, pairs: Sequence[NeighbouringPair]) -> None:
@@ -276,7 +277,7 @@ def _rounded(study: _Study, pairs: Sequence[NeighbouringPair], scale: float | No
         outputs: list[Any] = []
         with _global_generators_seeded(rng):
             while len(outputs) < trials:
-                if time.monotonic() > study.until:
+                if own_seconds() > study.until:
                     raise _TooSlow
                 outputs.extend(target.release(input_, min(trials - len(outputs), max(1, len(outputs))), rng))
         return [output if scale is None else rounded(output, GRAIN * scale) for output in outputs]
@@ -304,21 +305,8 @@ def _finding(
 ) -> Finding:
     site = blamed(study.give, made) if verdict is Verdict.VIOLATED else _own_line(made)
     told = f"{_told(site)}: {reason}" if verdict is Verdict.VIOLATED else reason
-    target = study.target
-    return Finding(
-        target=target.name,
-        target_version=target.version,
-        attack=NAME,
-        verdict=verdict,
-        reason=told,
-        claim=target.claim,
-        relation=target.relation,
-        ceiling=target.claim.ceiling,
-        pair=described_pair(pair),
-        flaw=FLAW if verdict is Verdict.VIOLATED else "",
-        witness=_witness(site, study, made),
-        **rest,
-    )
+    rest |= {"flaw": FLAW if verdict is Verdict.VIOLATED else "", "witness": _witness(site, study, made)}
+    return finding_of(study.target, NAME, verdict, told, pair=described_pair(pair), **rest)
 
 
 def _own_line(made: Examined) -> Site:
@@ -351,18 +339,7 @@ def _size(cost: Cost | None) -> float:
 
 def not_aligned(target: Target, why: str, seed: int, again: str) -> Finding:
     """The finding that a target can't be aligned."""
-    return Finding(
-        target=target.name,
-        target_version=target.version,
-        attack=NAME,
-        verdict=Verdict.NOT_APPLICABLE,
-        reason=why,
-        claim=target.claim,
-        relation=target.relation,
-        ceiling=target.claim.ceiling,
-        seed=seed,
-        replay=again,
-    )
+    return finding_of(target, NAME, Verdict.NOT_APPLICABLE, why, seed=seed, replay=again)
 
 
 def replay_line(spec: str | None, name: str, trials: int, alpha: float, seed: int) -> str:

@@ -7,6 +7,7 @@ no other: where an executor loses a draw, this one is made again with nothing be
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import itertools
@@ -56,10 +57,11 @@ class Request(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """What a draw gave, and the states of its generator before and after it."""
+    """What a draw gave, the states of its generator before and after it, and how many seconds it took by itself."""
 
     outputs: Outputs
     states: tuple[dict[str, Any], dict[str, Any]]
+    seconds: float
 
     @property
     def words(self) -> int:
@@ -73,10 +75,28 @@ def draw(target: Target, input_: Any, trials: int, seed: np.random.SeedSequence,
     Raises:
         TargetError: as `Target.outputs` does.
     """
-    rng = np.random.default_rng(seed)
+    rng, started = np.random.default_rng(seed), _time_of(target)
     before = dict(rng.bit_generator.state)
     outputs = target.outputs(input_, trials, rng, sees_failures=alone)
-    return Drawn(outputs, (before, dict(rng.bit_generator.state)))
+    return Drawn(outputs, (before, dict(rng.bit_generator.state)), _time_of(target) - started)
+
+
+def own_seconds(child: int | None = None) -> float:
+    """A clock that stands still while this thread, or a child that it waits for, waits for a processor.
+
+    Only Linux tells how long that is; elsewhere all seconds count.
+    """
+    return time.perf_counter() - sum(_waited(process) for process in ("self", child) if process)
+
+
+def _time_of(target: Target) -> float:
+    return own_seconds(getattr(target.release, "pid", None))
+
+
+def _waited(process: int | str) -> float:
+    with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{process}/schedstat") as file:  # noqa: PTH123
+        return int(file.read().split()[1]) / 1e9
+    return 0.0
 
 
 class Draws:
@@ -102,6 +122,7 @@ class Draws:
         np.empty(KEPT_BYTES, dtype=np.uint8)  # freed at once, for the reason given there
         self.target, self._executor, self._say = target, executor, say
         self._load, self._seconds_left = load, here_seconds
+        self._idle = 0.0  # seconds of waiting for workers in which they were not at work on what was waited for
         self._job: bytes | None = None
         self._classes: list[type] = []
 
@@ -110,6 +131,10 @@ class Draws:
         draws = copy.copy(self)
         draws.target = target
         return draws
+
+    def now(self) -> float:
+        """The time on a clock that goes only while the target and what asks it get on, here or in a worker."""
+        return _time_of(self.target) - self._idle
 
     def __call__(self, request: Request) -> Drawn:
         """Make one draw.
@@ -133,9 +158,8 @@ class Draws:
             if self._draws_elsewhere():
                 yield from self._elsewhere(itertools.chain([request], requests))
                 return
-            started = time.perf_counter()
             drawn = draw(self.target, *request)
-            self._seconds_left -= time.perf_counter() - started
+            self._seconds_left -= drawn.seconds
             yield drawn
 
     def _draws_elsewhere(self) -> bool:
@@ -161,7 +185,7 @@ class Draws:
                 )
                 if not waiting:
                     return
-                _, future = waiting[0]
+                began, (_, future) = own_seconds(), waiting[0]
                 try:
                     reply = future.result()
                 except Exception:  # whatever an executor says of a worker that died; a draw itself raises nothing
@@ -171,7 +195,9 @@ class Draws:
                     ahead = 1
                 else:
                     waiting.popleft()
-                yield self._read(reply)
+                drawn = self._read(reply)
+                self._idle += max(0.0, own_seconds() - began - drawn.seconds)
+                yield drawn
         finally:
             _give_up(waiting)
 

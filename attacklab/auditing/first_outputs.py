@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import time
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +17,8 @@ import numpy as np
 
 from attacklab.align.pairs import pairs_of
 from attacklab.attacks.features import NotUnderstood, hashes
+from attacklab.auditing.drawing import own_seconds
+from attacklab.auditing.flaws import finding_of
 from attacklab.model.errors import LabFault, Refused, TargetError
 from attacklab.model.findings import Finding, Verdict, described_pair
 from attacklab.model.neighbours import NeighbouringPair
@@ -48,12 +49,12 @@ def without_variety(target: Target, seed: int) -> Finding | None:
         seed: what the outputs are drawn from.
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(NAME),)))
-    started, looked = time.monotonic(), list(itertools.islice(pairs_of(target), PAIRS))
+    started, looked = own_seconds(), list(itertools.islice(pairs_of(target), PAIRS))
     kinds: set[tuple[int, bool]] = set()
     drawn = 0
     for pair, most in [*((pair, OUTPUTS) for pair in looked), *((pair, MOST_OUTPUTS) for pair in looked[:1])]:
         done, count = 0, 2  # two outputs are enough for most targets
-        while done < most and (drawn < OUTPUTS or time.monotonic() - started < SECONDS):
+        while done < most and (drawn < OUTPUTS or own_seconds() - started < SECONDS):
             for input_ in (pair.first, pair.second):
                 try:
                     outputs = target.outputs(input_, count, rng)
@@ -78,9 +79,9 @@ def _always_failing(
     target: Target, pairs: Sequence[NeighbouringPair], rng: np.random.Generator, error: Refused, seed: int
 ) -> Finding | None:
     """An error with the line that raised, if one call on each input of all pairs raises; None otherwise."""
-    started = time.monotonic()
+    started = own_seconds()
     for input_ in itertools.chain.from_iterable((pair.first, pair.second) for pair in pairs):
-        if time.monotonic() - started > SECONDS:
+        if own_seconds() - started > SECONDS:
             return None
         try:
             target.outputs(input_, 1, rng)
@@ -97,16 +98,5 @@ def _always_failing(
 
 
 def _error(target: Target, reason: str, pair: NeighbouringPair, seed: int, started: float) -> Finding:
-    return Finding(
-        target=target.name,
-        target_version=target.version,
-        attack=NAME,
-        verdict=Verdict.ERROR,
-        reason=reason,
-        claim=target.claim,
-        relation=target.relation,
-        pair=described_pair(pair),
-        seed=seed,
-        ceiling=target.claim.ceiling,
-        seconds=time.monotonic() - started,
-    )
+    spent = own_seconds() - started
+    return finding_of(target, NAME, Verdict.ERROR, reason, pair=described_pair(pair), seed=seed, seconds=spent)

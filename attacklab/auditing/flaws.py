@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
+from typing import Any
 
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.findings import FAILURE, ON_LATTICE, ROUNDED, TOO_LITTLE, Finding, Verdict
@@ -28,14 +29,9 @@ MOST_STEPS = 2**44
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Something to read.
+    """Something to read."""
 
-    Attributes:
-        title: author, year and title.
-        url: where it is.
-    """
-
-    title: str
+    title: str  # author, year and title
     url: str
 
     def __str__(self) -> str:
@@ -44,12 +40,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Weakness:
-    """An entry of the Common Weakness Enumeration.
-
-    Attributes:
-        number: its number there.
-        title: its title there.
-    """
+    """An entry of the Common Weakness Enumeration, with its number and title there."""
 
     number: int
     title: str
@@ -65,31 +56,18 @@ class Weakness:
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """A flaw.
+    """A flaw."""
 
-    Attributes:
-        name: that of the attack that looks for it, or one of `NAMES`.
-        code: its number, which never changes and is never given to another flaw.
-        title: two words for it, for a narrow column.
-        sentence: what it is, in at most 40 characters.
-        weakness: the sort of weakness in software that it is, as others number them.
-        what: what it is, in a few sentences.
-        example: about ten lines of Python that have it; they end in a `target`.
-        leak: why it breaks a claim.
-        repair: the usual repair, in one line.
-        read: what explains it further, the first of them first.
-    """
-
-    name: str
-    code: str
-    title: str
-    sentence: str
+    name: str  # that of the attack that looks for it, or one of `NAMES`
+    code: str  # its number, which never changes and is never given to another flaw
+    title: str  # two words for it, for a narrow column
+    sentence: str  # what it is, in at most 40 characters
     weakness: Weakness
-    what: str
-    example: str
-    leak: str
-    repair: str
-    read: tuple[Source, ...]
+    what: str  # what it is, in a few sentences
+    example: str  # about ten lines of Python that have it; they end in a `target`
+    leak: str  # why it breaks a claim
+    repair: str  # the usual repair, in one line
+    read: tuple[Source, ...]  # what explains it further, the first of them first
 
 
 @functools.cache
@@ -100,19 +78,21 @@ def catalogue() -> Mapping[str, Flaw]:
     weaknesses = {int(number): Weakness(int(number), title) for number, title in data.pop("weaknesses").items()}
     return {
         name: Flaw(
-            name,
-            entry["code"],
-            entry["title"],
-            entry["sentence"],
-            weaknesses[entry["cwe"]],
-            entry["what"].strip(),
-            entry["example"].strip(),
-            entry["leak"].strip(),
-            entry["repair"],
-            tuple(sources[key] for key in entry["read"]),
+            name=name,
+            weakness=weaknesses[entry["cwe"]],
+            read=tuple(sources[key] for key in entry["read"]),
+            **{key: text.strip() for key, text in entry.items() if key not in ("cwe", "read")},
         )
         for name, entry in data.items()
     }
+
+
+def finding_of(target: Target, attack: str, verdict: Verdict, reason: str, **rest: Any) -> Finding:
+    """A finding of an attack on a target; `rest` are its other fields, with the target's claim by default."""
+    rest = {"claim": target.claim, "relation": target.relation, "target_version": target.version, **rest}
+    return Finding(
+        target=target.name, attack=attack, verdict=verdict, reason=reason, ceiling=rest["claim"].ceiling, **rest
+    )
 
 
 def flaw_of(finding: Finding) -> Flaw | None:

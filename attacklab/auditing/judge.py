@@ -23,6 +23,7 @@ import numpy as np
 from attacklab.attacks.base import Attack, Event
 from attacklab.auditing.clock import Clock
 from attacklab.auditing.drawing import Draws
+from attacklab.auditing.flaws import finding_of
 from attacklab.auditing.samples import REFUSES, Role, Sample, counted, replays
 from attacklab.auditing.scenarios import Found, applies, found_scenarios
 from attacklab.auditing.statistics.betting import evidence, judge
@@ -79,26 +80,15 @@ CHOOSING_ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Advance:
-    """How far an audit is.
-
-    Attributes:
-        attack: the name of the attack that runs.
-        scenario: which of its scenarios, from 1.
-        scenarios: how many it has.
-        choosing: whether an event is being chosen, not judged.
-        done: trials drawn of this sample.
-        trials: how many there will be at the most.
-        needed: how many will refute the claim at the rates seen so far; None while choosing, and where those rates keep
-            the claim.
-    """
+    """How far an audit is."""
 
     attack: str
-    scenario: int
+    scenario: int  # which of the attack's scenarios, from 1
     scenarios: int
-    choosing: bool
-    done: int
-    trials: int
-    needed: int | None = None
+    choosing: bool  # whether an event is being chosen, not judged
+    done: int  # trials drawn of this sample
+    trials: int  # the most that there will be
+    needed: int | None = None  # how many will refute the claim at the rates seen while choosing, if any do
 
 
 Plan: TypeAlias = "tuple[PlannedScenario, ...] | Finding"
@@ -107,30 +97,18 @@ Plan: TypeAlias = "tuple[PlannedScenario, ...] | Finding"
 
 @dataclass(frozen=True)
 class Judge:
-    """Plans and judges one attack on one target.
-
-    Attributes:
-        target: the implementation.
-        attack: the attack.
-        draws: draws its outputs.
-        seed: what all randomness is derived from.
-        spend_all: whether to go on to the last trial whatever has been seen before.
-        spec: the words after `attacklab audit` that load the target, for the line that replays a finding.
-        advice: what to do where more trials could decide.
-        enough: after how many trials no more are drawn unless they may still refute the claim; None to draw all.
-        report: is told after every batch how far it is.
-    """
+    """Plans and judges one attack on one target."""
 
     target: Target
     attack: Attack
     draws: Draws
-    seed: int
+    seed: int  # what all randomness is derived from
     _: KW_ONLY
-    spend_all: bool = False
-    spec: str | None = None
-    advice: str = "raise --trials"
-    enough: int | None = None
-    report: Callable[[Advance], object] = lambda _: None
+    spend_all: bool = False  # whether to go on to the last trial whatever has been seen before
+    spec: str | None = None  # the words after `attacklab audit` that load the target, for the line that replays
+    advice: str = "raise --trials"  # what to do where more trials could decide
+    enough: int | None = None  # after so many trials no more are drawn unless they may still refute the claim
+    report: Callable[[Advance], object] = lambda _: None  # is told after every batch how far it is
 
     def plan(self, clock: Clock | None = None) -> Plan:
         """Look for the attack's scenarios on this target; of the time that a clock has left, in half."""
@@ -153,26 +131,19 @@ class Judge:
     def findings(
         self, plan: Plan, trials: int, alpha: float, *, seconds: float = math.inf, until_refuted: bool = False
     ) -> list[Finding]:
-        """Judge all that was planned.
+        """Judge each scenario on at most so many outputs of either input, and with its part of α and of the seconds.
 
-        Args:
-            plan: what `plan` gave.
-            trials: the most outputs of either input on which an event is judged.
-            alpha: the probability of any false alarm of this attack.
-            seconds: how long that may take; at the end of its part of them a scenario is judged on what there is.
-            until_refuted: whether to leave out the scenarios behind the first that refutes the claim.
-
-        Returns:
-            One finding a scenario, or one that says why there is none.
+        At the end of its seconds a scenario is judged on what there is. With `until_refuted` the first that refutes the
+        claim is the last.
         """
         replay = functools.partial(self._replay, alpha=alpha)
         if isinstance(plan, Finding):
             return [replace(plan, replay=replay(trials))]
-        share, findings, end = share_of_alpha(alpha, len(plan)), list[Finding](), time.perf_counter() + seconds
+        share, findings, end = share_of_alpha(alpha, len(plan)), list[Finding](), self.draws.now() + seconds
         for planned in plan:
             most = min(trials, planned.found.scenario.trials or trials)
             started = time.perf_counter()
-            finding = planned.judged(most, share, (end - started) / (len(plan) - planned.number))
+            finding = planned.judged(most, share, (end - self.draws.now()) / (len(plan) - planned.number))
             if finding.verdict is not Verdict.VIOLATED or planned.replays():
                 used = (
                     most if self.enough is None or finding.refutes or finding.counts is None else finding.counts.trials
@@ -186,26 +157,8 @@ class Judge:
         return findings
 
     def finding(self, verdict: Verdict, reason: str, **rest: Any) -> Finding:
-        """A finding of this attack on this target.
-
-        Args:
-            verdict: of the finding.
-            reason: why, in one line.
-            rest: its other fields, by name.
-        """
-        claim = rest.pop("claim", self.target.claim)
-        return Finding(
-            target=self.target.name,
-            target_version=self.target.version,
-            attack=self.attack.name,
-            verdict=verdict,
-            reason=reason,
-            claim=claim,
-            relation=self.target.relation,
-            ceiling=claim.ceiling,
-            seed=self.seed,
-            **rest,
-        )
+        """A finding of this attack on this target; `rest` are its other fields."""
+        return finding_of(self.target, self.attack.name, verdict, reason, seed=self.seed, **rest)
 
     def _replay(self, trials: int, alpha: float) -> str:
         if self.spec is None:
@@ -230,19 +183,12 @@ class _Decision(NamedTuple):
 
 @dataclass(frozen=True)
 class PlannedScenario:
-    """A scenario of an attack on a target, to be judged.
-
-    Attributes:
-        judge: of that attack on that target.
-        found: the scenario.
-        number: its place among those of the attack.
-        scenarios: how many the attack has.
-    """
+    """A scenario of an attack on a target, to be judged."""
 
     judge: Judge
     found: Found
-    number: int
-    scenarios: int
+    number: int  # its place among those of the attack
+    scenarios: int  # how many the attack has
 
     @functools.cached_property
     def claim(self) -> Claim | None:
@@ -279,38 +225,29 @@ class PlannedScenario:
     def looks(
         self, sample: Sample, needed: int | None = None, seconds: float = math.inf
     ) -> Generator[list[Counts], None, None]:
-        """The counts of each event after ever more trials; only after all where all are to be spent.
+        """The counts of each event after ever more trials; the last after the batch in which the seconds have passed.
 
-        Args:
-            sample: the trials.
-            needed: how many trials will refute the claim, for the report.
-            seconds: the last look is after the batch in which so much time has passed.
+        Where all trials are to be spent, there is one look, after all. `needed` is for the report.
 
         Raises:
             Refused: a call for many outputs raised.
         """
         counts = [Counts(0, 0, 0)] * len(sample.events)
-        name, choosing, end = self.judge.attack.name, sample.role is Role.CHOOSE, time.perf_counter() + seconds
+        name, choosing, end = self.judge.attack.name, sample.role is Role.CHOOSE, self.judge.draws.now() + seconds
         with contextlib.closing(counted(sample, self.judge.draws, self.judge.seed)) as results:
             for batch, drawn in results:
                 counts = [before + new for before, new in zip(counts, drawn, strict=True)]
                 self.judge.report(
                     Advance(name, self.number + 1, self.scenarios, choosing, batch.done, sample.trials, needed)
                 )
-                is_late = time.perf_counter() > end
+                is_late = self.judge.draws.now() > end
                 if batch.looked_at or is_late:
                     yield counts
                 if is_late:
                     return
 
     def judged(self, trials: int, alpha: float, seconds: float = math.inf) -> Finding:
-        """What is found of it; the seconds and the line that replays it are not in the finding.
-
-        Args:
-            trials: the most outputs of either input on which the event is judged.
-            alpha: the probability of a false alarm.
-            seconds: how long that may take; half of it may pass while choosing.
-        """
+        """What is found of it, without the line that replays it; half of the seconds may pass while choosing."""
         claim = self.claim
         if claim is None:
             return self.without_claim()
@@ -333,15 +270,14 @@ class PlannedScenario:
         """Choose on one sample what promises most, and judge it on a fresh one; Refused if a call for many raised."""
         drawn_as = {"output_bytes": self.found.output_bytes, "one_by_one": one_by_one}
         choosing = self.sample(Role.CHOOSE, self.events, choosing_trials(claim, trials), **drawn_as)
-        started = time.perf_counter()
+        end = self.judge.draws.now() + seconds
         event, judged_at, seen = self._chosen(choosing, claim, trials, alpha, seconds / 2)
         needed = trials_needed(judged_at, seen.first / seen.trials, seen.second / seen.trials, alpha)
         enough = min(trials, self.judge.enough or trials)
         if is_settled(judged_at, seen, alpha):
             enough = min(enough, max(seen.trials, choosing_trials(claim, enough)))
         judging = self.sample(Role.JUDGE, (event,), trials, first_look=first_look(seen, needed), **drawn_as)
-        left = seconds - (time.perf_counter() - started)
-        with contextlib.closing(self.looks(judging, needed, left)) as looks:
+        with contextlib.closing(self.looks(judging, needed, end - self.judge.draws.now())) as looks:
             for (counts,) in looks:
                 if evidence(judged_at, counts) >= math.log(2 / alpha):
                     break
@@ -397,14 +333,7 @@ class PlannedScenario:
         )
 
     def shown(self, event: Event, judged_at: PrivacyClaim, counts: Counts, assessment: Assessment) -> dict[str, Any]:
-        """What a finding says of an event that was judged, by the names of its fields.
-
-        Args:
-            event: the event.
-            judged_at: the point of the claim at which the event was judged.
-            counts: how often it happened.
-            assessment: what they say.
-        """
+        """What a finding says of an event that was judged at a point of the claim, by the names of its fields."""
         return {
             "pair": self.found.pair,
             "severity": self.found.severity,
@@ -431,13 +360,7 @@ def points_of(claim: Claim) -> tuple[PrivacyClaim, ...]:
 
 
 def is_testable(claim: Claim, trials: int, alpha: float) -> bool:
-    """Whether any event at all could refute a claim in so many trials, or in as many as anybody is asked to spend.
-
-    Args:
-        claim: what is claimed of one trial.
-        trials: the most that it is judged on.
-        alpha: the probability of a false alarm.
-    """
+    """Whether any event at all could refute a claim in so many trials, or in as many as anybody is asked to spend."""
     return any(can_refute(point, max(trials, LARGEST_BUDGET), alpha) for point in points_of(claim))
 
 
@@ -446,11 +369,6 @@ def is_settled(claim: PrivacyClaim, seen: Counts, alpha: float) -> bool:
 
     They are a quarter more than would show an advantage of an event as rare as this, in case a fresh sample has it less
     rare.
-
-    Args:
-        claim: the point at which the event is judged.
-        seen: its counts in the choosing sample.
-        alpha: at which it is judged.
     """
     return keeps_surely(claim, seen, WRONGLY_SETTLED) and detects(
         claim, 1.0, _base_rate(seen), int(seen.trials / 1.25), alpha
@@ -458,14 +376,7 @@ def is_settled(claim: PrivacyClaim, seen: Counts, alpha: float) -> bool:
 
 
 def may_refute(claims: Sequence[PrivacyClaim], seen: Sequence[Counts], trials: int, alpha: float) -> bool:
-    """Whether rates near those of some event would refute one of several claims in so many trials.
-
-    Args:
-        claims: the points at which the events may be judged.
-        seen: the counts of each event in one sample.
-        trials: the most that will be drawn.
-        alpha: at which it is judged.
-    """
+    """Whether rates near those of some event of a sample would refute one of several claims in so many trials."""
     hits = np.array([(counts.first, counts.second) for counts in seen])
     lower, upper = clopper_pearson(hits, seen[0].trials, PLAUSIBLE)
     apart = (upper[:, 0], lower[:, 1]), (lower[:, 0], upper[:, 1])
@@ -474,12 +385,9 @@ def may_refute(claims: Sequence[PrivacyClaim], seen: Sequence[Counts], trials: i
 
 
 def first_look(seen: Counts, needed: int | None) -> int:
-    """From how many trials on the evidence is worth a look.
+    """From how many trials on the evidence is worth a look, given how many refute the claim at the rates seen.
 
-    Args:
-        seen: the counts of the event in the choosing sample.
-        needed: how many trials refute the claim at those rates; None if they keep it. Then as many as were chosen on
-            are drawn before the first look: fewer would not show what these did not.
+    Where those rates keep it, as many as were chosen on are drawn first: fewer would not show what these did not.
     """
     return seen.trials if needed is None else min(seen.trials, needed // EARLY)
 

@@ -62,23 +62,14 @@ AGAIN = 2
 
 @dataclass(frozen=True)
 class _Bet:
-    """An event of a scenario, how its bound is read, the ε that it seems to show in one answer, and how it is drawn.
-
-    The ε is given with less and less doubt, so that what shows nothing at first can be compared too. `always` says
-    whether all outputs of one input showed the event, and none of the other.
-    """
+    """An event of a scenario, how its bound is read, what it seems to show, and how it is drawn."""
 
     planned: PlannedScenario
     event: Event
     reading: Reading
-    shown: tuple[float, ...]
+    shown: tuple[float, ...]  # the ε of one answer, with less and less doubt, so that what shows none can be compared
     one_by_one: bool
-    always: bool
-
-    @property
-    def epsilon(self) -> float:
-        """The ε that it seems to show, with most doubt."""
-        return self.shown[0]
+    always: bool  # whether all outputs of one input showed the event, and none of the other
 
 
 @default_errors
@@ -94,21 +85,12 @@ def largest_epsilon(
 ) -> list[Finding]:
     """Find the largest lower bound on a target's ε, at the δ that it claims (of a profile, at its nominal point's δ).
 
-    Args:
-        draws: draws outputs of the target; its claim is where the search begins, and what the verdict is about.
-        attacks: which attacks, all of `ATTACKS` by default.
-        trials: the outputs of each input that judge; each scenario is chosen on a tenth, the best few on half.
-        alpha: the probability that the bound is wrong.
-        seed: what all randomness is derived from.
-        spec: the words after `attacklab audit` that load this target, for the line that replays the finding.
-        report: is told after every batch how far it is.
+    The arguments are those of `audit`. The target's claim is where the search begins, and what the verdict is about.
+    Each scenario is chosen on a tenth of the trials, the best few on half.
 
     Returns:
         One finding whose `epsilon_lower` is the bound, and one for each attack that had nothing to try or failed, up to
         the one whose event no other can better.
-
-    Raises:
-        ArithmeticModeError: this process does not compute as IEEE 754 says.
     """
     require_ieee_arithmetic()
     started = time.perf_counter()
@@ -176,7 +158,7 @@ class _Search:
                     return [again], findings
                 fresh.append(replace(outcome, always=False))
             bets += fresh
-            best = max((bet.epsilon for bet in fresh), default=0.0)
+            best = max((bet.shown[0] for bet in fresh), default=0.0)
             if best <= shown + RISE:
                 break
             nominal, shown = self.target.claim.nominal, best

@@ -30,7 +30,7 @@ from typing import Any
 from attacklab.attacks import ATTACKS, Alignment, BlackBox, sized
 from attacklab.attacks.base import Attack, Learning
 from attacklab.auditing.alignment import SAMPLED_TRIALS, alignment, not_aligned, replay_line
-from attacklab.auditing.clock import STEPS, Clock
+from attacklab.auditing.clock import FAST, STEPS, Clock
 from attacklab.auditing.drawing import Draws, Load, Say
 from attacklab.auditing.flaws import explained
 from attacklab.auditing.judge import DEFAULT_TRIALS, Advance, Judge, Plan, PlannedScenario, is_testable
@@ -42,7 +42,7 @@ from attacklab.auditing.statistics.choosing import choosing_trials
 from attacklab.auditing.statistics.inference import share_of_alpha
 from attacklab.model.claims.base import require_numbers
 from attacklab.model.errors import AttackError, UsageError, UsageTypeError
-from attacklab.model.findings import Finding, Verdict
+from attacklab.model.findings import Finding, Interrupted, Verdict
 from attacklab.model.floats import default_errors, require_ieee_arithmetic
 from attacklab.model.targets import Target
 from attacklab.processes.targets import ProcessRelease
@@ -142,7 +142,10 @@ def audit(
     settings: dict[str, Any] = {"trials": trials, "seconds": seconds, "seed": seed, "spec": spec}
     aligned, others, alpha = aligned_first(target, chosen, alpha=alpha, **settings)
     settings |= {"until_refuted": until_refuted, "spend_all": spend_all, "draws": draws, "report": report, "say": say}
-    results = Audit(target, others, alpha=alpha, **settings).results()
+    try:
+        results = Audit(target, others, alpha=alpha, **settings).results()
+    except Interrupted as interrupt:
+        raise Interrupted([aligned, *interrupt.findings] if aligned else interrupt.findings) from interrupt
     return after(aligned, [finding for result in results for finding in result.findings])
 
 
@@ -200,16 +203,10 @@ def aligned_finding(
     spec: str | None = None,
     again: Callable[[int, float], str] | None = None,
 ) -> Finding:
-    """What the attack `alignment` finds.
+    """What the attack `alignment` finds; the arguments are those of `audit`.
 
-    Args:
-        target: the implementation.
-        alpha: the probability of a false alarm.
-        seed: of all draws.
-        trials: the most outputs of either input on which an event is judged; where they are given, no time is kept.
-        seconds: how long it may take, `DEFAULT_SECONDS` by default.
-        spec: the words after `attacklab audit` that load this target, for the line that replays the finding.
-        again: gives that line, where another one does, from the trials and α.
+    Where trials are given, no time is kept. `again` gives the line that replays it from the trials and α, in place of
+    that of the command line.
     """
 
     def sampled(rounded: Target, trials: int, alpha: float) -> list[Finding]:
@@ -236,19 +233,12 @@ def aligned_finding(
 
 @dataclass(frozen=True, slots=True)
 class AttackResult:
-    """What one attack found.
-
-    Attributes:
-        attack: the attack.
-        trials: the most outputs of either input on which an event of it was judged.
-        alpha: its part of α, in all rounds together.
-        findings: those of the last round that it took part in.
-    """
+    """What one attack found."""
 
     attack: Attack
-    trials: int
-    alpha: float
-    findings: tuple[Finding, ...]
+    trials: int  # the most outputs of either input on which an event of it was judged
+    alpha: float  # its part of α, in all rounds together
+    findings: tuple[Finding, ...]  # those of the last round that it took part in
 
 
 @dataclass(frozen=True)
@@ -279,20 +269,25 @@ class Audit:
         Raises:
             ValueError: a setting is out of range.
             ArithmeticModeError: this process does not compute as IEEE 754 says.
+            Interrupted: Ctrl-C; it holds what was found by then.
         """
         require_ieee_arithmetic()
         _require_settings(self.trials, self.seconds, self.alpha, self.seed)
         turns = self._turns()
         slow = self._is_slow(turns)
         until_refuted = self.until_refuted or slow
-        for most, ahead in self._rounds(turns, slow=slow):
-            for place, turn in enumerate(ahead):
-                trials = min(most, self.trials or turn.affordable(ahead[place:]))
-                self._tell(turn, trials)
-                if trials > turn.trials:
-                    turn.judge_all(trials, rounds=2 if until_refuted else 1, until_refuted=slow)
-                if turn.refutes and (until_refuted or getattr(turn.attack, "decides_alone", False)):
-                    break
+        try:
+            for most, ahead in self._rounds(turns, slow=slow):
+                for place, turn in enumerate(ahead):
+                    trials = min(most, self.trials or turn.affordable(ahead[place:]))
+                    self._tell(turn, trials)
+                    if trials > turn.trials:
+                        turn.judge_all(trials, rounds=2 if until_refuted else 1, until_refuted=slow)
+                    if turn.refutes and (until_refuted or getattr(turn.attack, "decides_alone", False)):
+                        break
+        except KeyboardInterrupt as interrupt:
+            made = supported([finding for turn in turns for finding in turn.findings], self.target)
+            raise Interrupted(made) from interrupt
         require_ieee_arithmetic()  # a target may have loaded a library that changed it
         named = iter(supported([finding for turn in turns for finding in turn.findings], self.target))
         return [
@@ -332,9 +327,9 @@ class Audit:
 
     def _turns(self) -> list[_Turn]:
         """The attacks with their shares of α, the budget and what draws their trials."""
-        clock = None if self.trials is not None else Clock(self.seconds or DEFAULT_SECONDS)
-        planned_first = None if self.until_refuted else self.trials
         draws = self.draws or Draws(self.target)
+        clock = None if self.trials is not None else Clock(self.seconds or DEFAULT_SECONDS, draws.now)
+        planned_first = None if self.until_refuted else self.trials
         settings: dict[str, Any] = {"spend_all": self.spend_all, "spec": self.spec, "report": self.report}
         settings |= {} if self.seconds is None else {"advice": "allow more seconds or trials"}
         settings |= {} if clock is None else {"enough": DEFAULT_TRIALS}
@@ -351,25 +346,15 @@ class Audit:
 
 @dataclass
 class _Turn:
-    """One attack in an audit, through all rounds.
-
-    Attributes:
-        attack: the attack.
-        judge: judges it, learning from as many outputs as `trials` warrant.
-        clock: the time that is left; None where none is kept.
-        alpha: the attack's part of α, in all rounds together.
-        trials: the most outputs of either input on which an event was judged in the last round.
-        findings: of that round.
-        seconds: how long it may take, where a time is kept.
-    """
+    """One attack in an audit, through all rounds."""
 
     attack: Attack
-    judge: Judge
-    clock: Clock | None
-    alpha: float = 1.0
-    trials: int = 0
-    findings: tuple[Finding, ...] = ()
-    seconds: float = math.inf
+    judge: Judge  # learns from as many outputs as `trials` warrant
+    clock: Clock | None  # None where no time is kept
+    alpha: float = 1.0  # the attack's part of α, in all rounds together
+    trials: int = 0  # the most outputs of either input on which an event was judged in the last round
+    findings: tuple[Finding, ...] = ()  # of that round
+    seconds: float = math.inf  # how long it may take, where a time is kept
 
     @property
     def applies(self) -> bool:
@@ -391,7 +376,7 @@ class _Turn:
     def affordable(self, ahead: Sequence[_Turn]) -> int:
         """How many trials there is time for, where the attacks ahead share what is left as they share α."""
         assert self.clock is not None  # noqa: S101 - asked where a time is kept
-        if not (self.applies and self.clock.left):
+        if not (self.applies and self.clock.left and self.clock.limit):
             return STEPS[0]  # judging says why there is nothing to judge
         self.seconds = self.clock.left * self.alpha / sum(turn.alpha for turn in ahead if turn.applies)
         testable = self.testable
@@ -407,8 +392,13 @@ class _Turn:
         for planned in testable:
             for most in (choosing_trials(self.judge.target.claim.composed(planned.answers), trials), trials):
                 batches = sum(1 for _ in planned.sample(Role.JUDGE, (), most, spend_all=False).batches())
-                seconds += 2 * clock.cost(most * planned.answers, batches)
+                seconds += 2 * clock.cost(most * planned.answers, batches, self._output(clock, planned))
         return seconds
+
+    @staticmethod
+    def _output(clock: Clock, planned: PlannedScenario) -> float:
+        """The seconds of an output that judges a scenario."""
+        return clock.output_on(planned.found.scenario.pair.first)
 
     def described(self, trials: int) -> str:
         """How fast its trials are drawn, and so how many of them judge at the most."""
@@ -424,11 +414,14 @@ class _Turn:
             self.judge = replace(self.judge, attack=attack)
             self.__dict__.pop("plan", None)
         plan = self.plan
-        with self.clock.charging() if self.clock else contextlib.nullcontext():
-            share = share_of_alpha(self.alpha, rounds)
-            self.findings = tuple(
-                self.judge.findings(plan, trials, share, seconds=self.seconds, until_refuted=until_refuted)
-            )
+        clock, seconds, output, started = self.clock, self.seconds, math.inf, 0.0
+        if clock:
+            output = max((self._output(clock, planned) for planned in self.testable), default=clock.output)
+            seconds, started = clock.limit if output < FAST else seconds, clock.now()
+        share = share_of_alpha(self.alpha, rounds)
+        self.findings = tuple(self.judge.findings(plan, trials, share, seconds=seconds, until_refuted=until_refuted))
+        if clock:
+            clock.charge(clock.now() - started, sum(finding.trials for finding in self.findings), output)
 
     @property
     def refutes(self) -> bool:
@@ -471,18 +464,10 @@ def _require_settings(trials: int | None, seconds: float | None, alpha: float, s
 
 
 def shares(attacks: Sequence[Attack], trying: Sequence[bool], alpha: float) -> list[float]:
-    """The α of each attack.
+    """The α of each attack; those of the attacks that have something to try add up to that of the run at the most.
 
     The black box gets `BLACK_BOX_SHARE` of the run's α where other attacks have something to try too, because it looks
     for every flaw that none of them was written for. The others split the rest evenly.
-
-    Args:
-        attacks: those that run.
-        trying: which of them have something to try.
-        alpha: of the run.
-
-    Returns:
-        One α an attack; those of the attacks that have something to try add up to `alpha` at the most.
     """
     learning = [isinstance(attack, BlackBox) for attack in attacks]
     counts = Counter(kind for kind, tries in zip(learning, trying, strict=True) if tries)

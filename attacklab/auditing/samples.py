@@ -14,6 +14,7 @@ import traceback
 import zlib
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -63,48 +64,28 @@ class Role(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A part of a sample.
+    """A part of a sample."""
 
-    Attributes:
-        number: its place in the sample, from 0.
-        rows: its trials.
-        done: the sample's trials up to the end of this batch.
-        looked_at: whether the evidence is looked at after it.
-    """
-
-    number: int
-    rows: int
-    done: int
-    looked_at: bool
+    number: int  # its place in the sample, from 0
+    rows: int  # its trials
+    done: int  # the sample's trials up to the end of this batch
+    looked_at: bool  # whether the evidence is looked at after it
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Trials to draw for one role in one scenario.
-
-    Attributes:
-        attack: the name of the attack.
-        scenario: the scenario.
-        number: the scenario's place among those of the attack.
-        role: what it is for.
-        events: the events to count; `REFUSES` is the one that the target fails.
-        trials: the most to draw.
-        spend_all: whether the evidence is looked at after the last trial only.
-        output_bytes: about how large an output is; there are fewer in a batch if they are large.
-        first_look: before so many trials the evidence is not looked at.
-        one_by_one: whether each output is drawn by a call of its own, in which the target may fail.
-    """
+    """Trials to draw for one role in one scenario."""
 
     attack: str
     scenario: Scenario
-    number: int
+    number: int  # the scenario's place among those of the attack
     role: Role
-    events: tuple[Event, ...]
-    trials: int
-    spend_all: bool
-    output_bytes: int = NUMBER_BYTES
-    first_look: int = FIRST_LOOK
-    one_by_one: bool = False
+    events: tuple[Event, ...]  # to count; `REFUSES` is the one that the target fails
+    trials: int  # the most to draw
+    spend_all: bool  # whether the evidence is looked at after the last trial only
+    output_bytes: int = NUMBER_BYTES  # about how large an output is; a batch holds fewer if they are large
+    first_look: int = FIRST_LOOK  # before so many trials the evidence is not looked at
+    one_by_one: bool = False  # whether each output is drawn by a call of its own, in which the target may fail
 
     @property
     def alone(self) -> bool:
@@ -170,8 +151,9 @@ def counted(sample: Sample, draws: Draws, seed: int) -> Generator[tuple[Batch, t
         AttackError: an event did not give one decision a trial.
     """
     inputs = (sample.scenario.pair.first, sample.scenario.pair.second)
+    of_sample = partial(seed_of, seed, sample.attack, sample.number, sample.role, one_by_one=sample.one_by_one)
     drawn = draws.in_order(
-        Request(input_, batch.rows * sample.scenario.answers, _seed_of_batch(sample, seed, side, batch), sample.alone)
+        Request(input_, batch.rows * sample.scenario.answers, of_sample(side, batch.number), sample.alone)
         for batch in sample.batches()
         for side, input_ in enumerate(inputs)
     )
@@ -212,11 +194,9 @@ def _side(outputs: Outputs, sample: Sample, rows: int, target: Target) -> _Drawn
             parts = (f"{outputs[0].kind}: {' '.join(outputs[0].message.split())}", misfit(target.release))
             refused = f"{target.name} raised {'; '.join(filter(None, parts))}"
         outputs = _as_released(outputs[~np.repeat(raised, answers)])
-    return _Drawn(_in_rows(outputs, int((~raised).sum()), answers), raised, failed, refused)
-
-
-def _seed_of_batch(sample: Sample, seed: int, side: int, batch: Batch) -> np.random.SeedSequence:
-    return seed_of(seed, sample.attack, sample.number, sample.role, side, batch.number, one_by_one=sample.one_by_one)
+    if answers > 1:
+        outputs = outputs.reshape((int((~raised).sum()), answers, *outputs.shape[1:]))
+    return _Drawn(outputs, raised, failed, refused)
 
 
 def seed_of(
@@ -225,10 +205,6 @@ def seed_of(
     """The seed of a draw: by the attack's name, so that a finding does not depend on which other attacks run."""
     key = (zlib.crc32(name.encode()), number, int(role), side, batch, *([1] if one_by_one else []))
     return np.random.SeedSequence(seed, spawn_key=key)
-
-
-def _in_rows(outputs: Outputs, rows: int, answers: int) -> Outputs:
-    return outputs.reshape((rows, answers, *outputs.shape[1:])) if answers > 1 else outputs
 
 
 def _any_of_row(flags: NDArray[np.bool_], rows: int) -> NDArray[np.bool_]:

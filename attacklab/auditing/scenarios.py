@@ -38,17 +38,11 @@ def applies(attack: Attack, target: Target) -> bool:
 
 @dataclass(frozen=True)
 class Found:
-    """A scenario that an attack found.
+    """A scenario that an attack found."""
 
-    Attributes:
-        scenario: the scenario; its inputs are as the target takes them.
-        target: the target.
-        output_bytes: about how many bytes an output has; the attack's probes were measured.
-    """
-
-    scenario: Scenario
+    scenario: Scenario  # its inputs are as the target takes them
     target: Target
-    output_bytes: int
+    output_bytes: int  # about how many bytes an output has, as the attack's probes showed
 
     @cached_property
     def pair(self) -> dict[str, Any]:
@@ -68,12 +62,6 @@ class Found:
 
 def found_scenarios(draws: Draws, attack: Attack, seed: int, clock: Clock | None = None) -> tuple[Found, ...]:
     """Find the scenarios of an attack on pairs that the claim covers, up to where it finds no more in the domain.
-
-    Args:
-        draws: draws the outputs that it looks at.
-        attack: the attack.
-        seed: what all randomness is derived from.
-        clock: takes the time, if they have to keep to one.
 
     Raises:
         TargetError: the target failed while it was probed.
@@ -132,26 +120,14 @@ def _until_outside(scenarios: Callable[[], Iterable[Scenario]]) -> list[Scenario
 
 
 class Prober:
-    """Draws outputs to look at, apart from all that any event is judged on.
-
-    Args:
-        draws: draws outputs of the target.
-        seed: what all randomness is derived from.
-        name: of the attack, or whatever else looks; probes of other names are independent.
-        clock: takes the time, if they have to keep to one.
-
-    Attributes:
-        name: as given.
-        words: how many random words of 64 bits the target has taken from the generators that it was given.
-        output_bytes: about how large its largest outputs were.
-        needs_numbers: whether outputs that are not numbers are of no use to whoever looks.
-    """
+    """Draws outputs to look at, apart from all that any event is judged on; probes of other names are independent."""
 
     def __init__(self, draws: Draws, seed: int, name: str, clock: Clock | None = None) -> None:
         self._draws, self._seed, self.name, self._clock = draws, seed, name, clock
         self._calls = 0
-        self.needs_numbers = False
-        self.words = self.output_bytes = 0
+        self.needs_numbers = False  # whether outputs that are not numbers are of no use to whoever looks
+        self.words = 0  # how many random words of 64 bits the target has taken from its generators
+        self.output_bytes = 0  # about how large its largest outputs were
 
     def __call__(self, input_: object, trials: int) -> Outputs:
         """So many outputs for an input.

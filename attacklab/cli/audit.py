@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from attacklab.cli.status import Status
 from attacklab.cli.target_options import TargetOptions, takes_target
 from attacklab.cli.where import executor
 from attacklab.model.errors import UsageError
+from attacklab.model.findings import Finding, Interrupted
 from attacklab.reporting.progress import progress
 
 
@@ -60,7 +61,7 @@ def command(
         "say": say if verbose else _silent,
     }
     with (
-        _interruptible(),
+        _interruptible(lambda refuted: files.write(refuted, place, verbose)),
         only_findings_on_output(),
         executor(workers, scheduler, asked.library) as (drawing, here_seconds),
         progress(error_console()) as report,
@@ -95,12 +96,16 @@ def _choices(file: Path) -> str:
 
 
 @contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """End at Ctrl-C, and say so."""
+def _interruptible(show: Callable[[list[Finding]], object]) -> Iterator[None]:
+    """End at Ctrl-C, say so, and show what was refuted by then."""
     try:
         yield
-    except KeyboardInterrupt:
-        say("interrupted, nothing was saved")
+    except KeyboardInterrupt as interrupt:
+        findings = interrupt.findings if isinstance(interrupt, Interrupted) else ()
+        refuted = [finding for finding in findings if finding.refutes]
+        if refuted:
+            show(refuted)
+        say("interrupted; this is what was refuted by then" if refuted else "interrupted, nothing was saved")
         raise typer.Exit(Status.INTERRUPTED) from None
 
 

@@ -399,6 +399,14 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
 """What reads the fields of a finding in a record that are not plain JSON values."""
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during an audit; `findings` is what was found by then."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        super().__init__()
+        self.findings = findings
+
+
 def decisive(findings: Sequence[Finding]) -> list[Finding]:
     """The findings that stand for all: those of the worst verdict.
 

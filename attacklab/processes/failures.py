@@ -10,22 +10,14 @@ from attacklab.model.errors import TargetError
 class ChildFailure(enum.StrEnum):
     """What can go wrong with a process."""
 
-    LOADING = "cannot be loaded"
-    """The Python target could not be imported, or is not a target."""
-    CRASH = "crash"
-    """The process ended without an answer."""
-    TIME_LIMIT = "time limit"
-    """No answer in time, from a process that was still computing."""
-    HANG = "hang"
-    """No answer in time, from a process that was idle."""
-    MEMORY_LIMIT = "memory limit"
-    """The process asked for more memory than it may have."""
-    GARBAGE = "garbage"
-    """The answer does not follow the protocol."""
-    COUNT = "wrong number of outputs"
-    """Too many outputs, or too few."""
-    ARITHMETIC = "arithmetic mode"
-    """The process flushes subnormal numbers to zero or does not round to nearest."""
+    LOADING = "cannot be loaded"  # the Python target could not be imported, or is not a target
+    CRASH = "crash"  # it ended without an answer
+    TIME_LIMIT = "time limit"  # no answer in time, while it was still computing
+    HANG = "hang"  # no answer in time, and it was idle
+    MEMORY_LIMIT = "memory limit"  # it asked for more memory than it may have
+    GARBAGE = "garbage"  # the answer does not follow the protocol
+    COUNT = "wrong number of outputs"  # too many, or too few
+    ARITHMETIC = "arithmetic mode"  # it flushes subnormal numbers to zero or does not round to nearest
 
 
 class ReleaseError(Exception):
@@ -37,12 +29,7 @@ class ReleaseError(Exception):
 
 
 class ChildError(TargetError):
-    """The process failed, so there is no answer.
-
-    Attributes:
-        failure: how it failed.
-        told: what is known of it.
-    """
+    """The process failed in a certain way, so there is no answer; `told` is what is known of it."""
 
     def __init__(self, failure: ChildFailure, message: str) -> None:
         super().__init__(f"{failure}: {message}")

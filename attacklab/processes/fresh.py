@@ -58,12 +58,7 @@ _PROGRAM = "import sys; sys.path[:] = sys.argv[2:]; from attacklab.processes.fre
 
 
 class NoAnswer(TargetError):
-    """A call in another process ended that process, or took too long.
-
-    Args:
-        name: what was called.
-        how: how the process ended, in words, such as `exited with status 3`.
-    """
+    """A call in another process ended that process, in a way such as `exited with status 3`, or took too long."""
 
     def __init__(self, name: str, how: str) -> None:
         super().__init__(name, how)

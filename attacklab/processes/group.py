@@ -31,16 +31,11 @@ ENDING_SECONDS = 0.5
 
 
 class ProcessGroup:
-    """A running command.
+    """A running command, with streams as for `subprocess.Popen`; no shell reads it.
 
-    Args:
-        command: the program and its arguments; no shell reads it.
-        stdin: as for `subprocess.Popen`, like `stdout`, `stderr` and `env`.
-
-    Attributes:
-        process: the command; its id is also that of the group.
-        owner: the id of the process that started it; a fork of that process must not use it.
-        close: kills the group, waits for the command and closes its pipes; also called when this object is freed.
+    The id of `process` is also that of the group, and `owner` is the id of the process that started it, as a fork of
+    that one must not use it. `close` kills the group, waits for the command and closes its pipes; it is also called
+    when this object is freed.
 
     Raises:
         UsageError: this system has no process groups.

@@ -54,31 +54,18 @@ def require_timeout(seconds: float) -> None:
 
 
 class ChildProcess:
-    """A running child process; after a `ChildError` it must be closed, since its pipes may hold half an answer.
-
-    Attributes:
-        pid: the id of the process, and of its process group.
-        owner: the id of the process that started it; a fork of that process must not use it.
-    """
+    """A running child process; after a `ChildError` it must be closed, since its pipes may hold half an answer."""
 
     def __init__(self, command: Sequence[str], seconds: float) -> None:
-        self._group = ProcessGroup(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        self._group = ProcessGroup(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self._process, self._seconds = self._group.process, seconds
         self.pid, self.owner, self.close = self._process.pid, self._group.owner, self._group.close
         self._request = memoryview(b"")
         self._answer, self._error_text = bytearray(), b""
         self._ended = False
         self._selector = selectors.PollSelector()
-        descriptors = [
-            pipe.fileno()
-            for pipe in (self._process.stdin, self._process.stdout, self._process.stderr)
-            if pipe is not None
-        ]
+        pipes = (self._process.stdin, self._process.stdout, self._process.stderr)
+        descriptors = [pipe.fileno() for pipe in pipes if pipe is not None]
         for descriptor in descriptors:
             os.set_blocking(descriptor, False)
         self._stdin, self._stdout, self._stderr = descriptors
@@ -108,11 +95,7 @@ class ChildProcess:
         return line
 
     def ask(self, request: bytes, trials: int) -> NDArray[Any] | list[Any]:
-        """Send one request and read the whole of its answer.
-
-        Args:
-            request: one line.
-            trials: how many outputs it asks for.
+        """Send one line that asks for so many outputs, and read the whole of its answer.
 
         Raises:
             ChildError: the process did not answer as the protocol says; the message says how.
@@ -142,11 +125,7 @@ class ChildProcess:
             self._selector.register(self._stdin, selectors.EVENT_WRITE, ChildProcess._write_request)
 
     def _require_nothing_left(self, when: str) -> None:
-        """Refuse a process that has written more than it was asked for.
-
-        Raises:
-            ChildError: it has; the message says when.
-        """
+        """Raise a ChildError if the process has written more than it was asked for."""
         self._read_answer()
         if self._answer:
             shown = bytes(self._answer[:40])

@@ -55,15 +55,13 @@ class ProcessRelease(Program):
     """A release whose outputs come from a child process.
 
     Waiting for it once is enough: after a hang it is not asked again, and after a request that took too long it is not
-    asked for as many outputs again.
-
-    It may be called from several threads, pickled, and used after a fork: each process then has a child of its own.
+    asked for as many outputs again. It may be called from several threads, pickled, and used after a fork: each process
+    then has a child of its own.
 
     Args:
         command: the program and its arguments.
         seconds: the timeout of one request.
-        kind: what the inputs are; None for a program that starts with a line of greeting which says so, as `child.py`
-            does.
+        kind: what the inputs are; None for a program that starts with a greeting which says so, as `child.py` does.
     """
 
     def __init__(self, command: Sequence[str], seconds: float, kind: Kind | None) -> None:

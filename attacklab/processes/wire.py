@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -48,41 +47,21 @@ def request_line(kind: str, input_: Any, trials: int, seed: int, *, to_child: bo
     Raises:
         TargetError: the input holds something that JSON cannot carry with every bit kept.
     """
-    asked = {"trials": trials, "seed": seed}
-    if not to_child:
-        return _line({"kind": str(kind), **_input(input_, encoded), **asked, **_dtype_of(input_)})
-    return _line({"kind": str(kind), **_input(input_, written), **asked})
-
-
-def _line(request: Mapping[str, Any]) -> bytes:
     try:
+        sent = written(input_) if to_child else encoded(input_)
+        request = {"kind": str(kind), "input": sent, "trials": trials, "seed": seed}
+        if not to_child and isinstance(input_, np.ndarray | np.generic) and input_.dtype != object:
+            request["dtype"] = str(input_.dtype)
         return json.dumps(request).encode() + b"\n"
+    except TypeError as error:
+        raise TargetError(f"an input for another process must consist of numbers: {error}") from error
     except ValueError:  # the interpreter's limit on digits
         message = "an input for another process has an integer of too many digits; send a smaller one"
         raise TargetError(message) from None
 
 
-def _input(input_: Any, as_json: Callable[[Any], Any]) -> dict[str, Any]:
-    try:
-        return {"input": as_json(input_)}
-    except TypeError as error:
-        raise TargetError(f"an input for another process must consist of numbers: {error}") from error
-
-
-def _dtype_of(input_: Any) -> dict[str, str]:
-    is_numpys = isinstance(input_, np.ndarray | np.generic) and input_.dtype != object
-    return {"dtype": str(input_.dtype)} if is_numpys else {}
-
-
 def read_answer(line: bytes, trials: int) -> NDArray[Any] | list[Any]:
-    """Read the line of an answer.
-
-    Args:
-        line: without the newline.
-        trials: how many outputs were asked for.
-
-    Returns:
-        The outputs, an array if they are of one type and a list otherwise.
+    """The outputs of an answer, an array if they are of one type and a list otherwise.
 
     Raises:
         ChildError: it does not answer this request, or says that the process failed; the message says how.

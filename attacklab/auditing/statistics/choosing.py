@@ -47,12 +47,7 @@ DOUBT = 2.5
 
 
 def choosing_trials(claim: Claim, trials: int) -> int:
-    """The most trials to choose an event on: the share of those that judge, and up to half of them at a large ε.
-
-    Args:
-        claim: what is claimed of one trial; of a profile the least ε counts.
-        trials: the most trials on which the event is judged.
-    """
+    """The most trials to choose an event on: a share of those that judge, up to half of them at a large (least) ε."""
     epsilon = min(claim.points[0], 300.0)
     rise = min(max(epsilon - SMALL, 0.0) / (LARGE - SMALL), 1.0)
     share = 1 / SHARE + (1 / 2 - 1 / SHARE) * rise
@@ -60,19 +55,11 @@ def choosing_trials(claim: Claim, trials: int) -> int:
 
 
 def promised_epsilon(first: ArrayLike, second: ArrayLike, trials: int, delta: float) -> NDArray[np.float64]:
-    """The ε that events promise to prove: what their rates show, less `DOUBT` of its standard errors.
+    """The ε that events promise to prove at a δ: what their rates show, less `DOUBT` of its standard errors.
 
     So an event is preferred that shows somewhat less but happens often; how close the bound of a sample as large will
-    come is what decides. Half a hit and half a miss are added on both sides.
-
-    Args:
-        first: how often each event held the output of the first input, any shape.
-        second: how often it held that of the second, of the same shape.
-        trials: of how many, at least 1.
-        delta: at which ε is to be proved.
-
-    Returns:
-        One number an event: the largest over the event and its complement and both directions.
+    come is what decides. Half a hit and half a miss are added on both sides. There is one number an event: the largest
+    over the event and its complement and both directions.
     """
     p, q = ((np.asarray(hits) + 0.5) / (trials + 1) for hits in (first, second))
     larger, smaller = np.stack([p, q, 1 - p, 1 - q]), np.stack([q, p, 1 - q, 1 - p])
@@ -84,16 +71,10 @@ def promised_epsilon(first: ArrayLike, second: ArrayLike, trials: int, delta: fl
 
 
 def expected_evidence(claims: Sequence[PrivacyClaim], p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
-    """The expected growth of the evidence a trial, in nats: the largest over claims, directions and the complement.
+    """The expected growth of the evidence a trial, in nats, of events with probabilities p and q under either input.
 
-    Args:
-        claims: what is promised of one output; at least one.
-        p: the probability of the event under the first input, any shape.
-        q: its probability under the second input, of the same shape.
-
-    Returns:
-        One number an event. It is above 0 where an event breaks one of the claims by enough for the smallest stake, and
-        where none does, it is the less below 0 the nearer the event comes to it.
+    It is the largest over claims, directions and the complement: above 0 where an event breaks one of the claims by
+    enough for the smallest stake, and where none does, the less below 0 the nearer the event comes to it.
     """
     first, second = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
     outcomes = [first * second, first * (1 - second), second * (1 - first), (1 - first) * (1 - second)]
@@ -109,17 +90,10 @@ def expected_evidence(claims: Sequence[PrivacyClaim], p: ArrayLike, q: ArrayLike
 def promised_evidence(
     claims: Sequence[PrivacyClaim], first: ArrayLike, second: ArrayLike, trials: int
 ) -> NDArray[np.float64]:
-    """The evidence that one more trial is expected to add at the best stake, in nats.
+    """The evidence that one more trial is expected to add at the best stake, in nats, given counts of events.
 
-    Args:
-        claims: the points of a privacy profile at which an event may be judged.
-        first: how often each event held the output of the first input, any shape.
-        second: how often it held that of the second, of the same shape.
-        trials: of how many, at least 1.
-
-    Returns:
-        An array of the shape of `first` with an axis more, for the claims; each number is the largest over the event
-        and its complement and both directions.
+    The array has the shape of `first` with an axis more, for the claims; each number is the largest over the event and
+    its complement and both directions.
     """
     first_hits, second_hits = np.asarray(first), np.asarray(second)
     # As `claims.directions`: the larger probability belongs to the hits of the first row, the smaller to the second.

@@ -24,38 +24,19 @@ from attacklab.model.findings import Counts, Estimate
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """What the counts of one event say about a claim.
+    """What the counts of one event say about a claim."""
 
-    Attributes:
-        first: P[E] with bounds.
-        second: Q[E] with bounds.
-        advantage: P[E] − Q[E] with bounds.
-        excess_lower: a lower bound on the largest excess over the claim, of the event and its complement in both
-            directions; not greater than 0 if no excess is shown.
-        epsilon_lower: a lower bound on the true ε at the claimed δ.
-        delta_lower: a lower bound on the true δ at the claimed ε.
-        violated: whether the claim is refuted.
-    """
-
-    first: Estimate
-    second: Estimate
-    advantage: Estimate
-    excess_lower: float
-    epsilon_lower: float
-    delta_lower: float
+    first: Estimate  # P[E] with bounds
+    second: Estimate  # Q[E] with bounds
+    advantage: Estimate  # P[E] − Q[E] with bounds
+    excess_lower: float  # over the claim, of the event or its complement; at most 0 if none is shown
+    epsilon_lower: float  # a lower bound on the true ε at the claimed δ
+    delta_lower: float  # a lower bound on the true δ at the claimed ε
     violated: bool
 
 
 def clopper_pearson(hits: ArrayLike, trials: int, alpha: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Bounds on a probability, each wrong with probability at most α/2.
-
-    Args:
-        hits: how often the event happened, any shape.
-        trials: in how many trials, at least 1.
-        alpha: in (0, 1).
-
-    Returns:
-        The lower and the upper bounds, in the shape of `hits`.
+    """The lower and the upper bounds on probabilities, in the shape of `hits`, each wrong with probability at most α/2.
 
     Raises:
         ValueError: an argument is out of range.
@@ -108,14 +89,7 @@ def keeps_surely(claim: PrivacyClaim, counts: Counts, alpha: float) -> bool:
 def read_off(
     claim: PrivacyClaim, counts: Counts, first: tuple[float, float], second: tuple[float, float]
 ) -> Assessment:
-    """Everything that follows from bounds on P[E] and Q[E] that hold together.
-
-    Args:
-        claim: the claim to judge.
-        counts: what was seen.
-        first: the bounds on P[E].
-        second: the bounds on Q[E].
-    """
+    """Everything that follows from bounds on P[E] and on Q[E] that hold together."""
     (p_low, p_high), (q_low, q_high) = ((float(low), float(high)) for low, high in (first, second))
     p, q = counts.first / counts.trials, counts.second / counts.trials
     cases = directions((p_low, p_high), (q_low, q_high))

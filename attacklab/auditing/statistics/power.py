@@ -54,16 +54,10 @@ def fewest_trials(claim: PrivacyClaim, alpha: float) -> int | None:
 
 
 def smallest_detectable_advantage(claim: PrivacyClaim, trials: int, alpha: float, base_rate: float) -> float | None:
-    """The smallest advantage that refutes the claim with probability at least `POWER`.
+    """The smallest advantage, within 1 %, that refutes the claim with probability at least `POWER`.
 
-    Args:
-        claim: the claim to refute.
-        trials: outputs of each input.
-        alpha: as in `betting.judge`.
-        base_rate: the smaller one of P[E] and Q[E]; the rarer the event, the smaller the advantage that shows.
-
-    Returns:
-        The advantage, within 1 %; None if no event with that base rate can be detected in so few trials.
+    The base rate is the smaller one of P[E] and Q[E]: the rarer the event, the smaller the advantage that shows. None
+    if no event with that base rate can be detected in so few trials.
     """
     missed, caught = 0.0, 1.0 - base_rate
     if not detects(claim, base_rate + caught, base_rate, trials, alpha):
@@ -76,10 +70,9 @@ def smallest_detectable_advantage(claim: PrivacyClaim, trials: int, alpha: float
 
 
 def trials_needed(claim: PrivacyClaim, p: float, q: float, alpha: float) -> int | None:
-    """How many trials of an event with probabilities p and q refute the claim with probability at least `POWER`.
+    """How many trials of an event with probabilities p and q, within 1 %, refute the claim with `POWER` at least.
 
-    Returns:
-        The number, within 1 %; None if p and q keep the claim, or break it by so little that it takes too many trials.
+    None if p and q keep the claim, or break it by so little that it takes too many trials.
     """
     p, q = max(p, q), min(p, q)
     if max(claim.excess(larger, smaller) for larger, smaller in directions((p, p), (q, q))) <= 0:

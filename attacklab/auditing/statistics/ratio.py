@@ -46,32 +46,31 @@ LEAST_STEP = 0.003
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One way of reading a bound off counts.
+    """One way of reading a bound off counts."""
 
-    Attributes:
-        of_second: whether the second input is the one that shows the event more often.
-        complement: whether it is the complement of the event that is counted.
-    """
-
-    of_second: bool
-    complement: bool
+    of_second: bool  # whether the second input is the one that shows the event more often
+    complement: bool  # whether it is the complement of the event that is counted
 
     def epsilon(self, counts: Counts, delta: float, alpha: float) -> float:
         """A lower bound on ε at a δ, wrong with probability at most α; never negative.
 
-        Args:
-            counts: of the event.
-            delta: in [0, 1).
-            alpha: in (0, 1).
-
         Raises:
-            ValueError: an argument is out of range.
+            ValueError: δ is outside [0, 1), or α outside (0, 1).
         """
-        return _lower_bound(*self._hits(counts), counts.trials, delta, alpha)
+        more, less = self._hits(counts)
+        problem = _Problem.of(more, less, counts.trials, delta, alpha)
+        return 0.0 if problem is None else _lower_bound(problem, more, less, alpha)
 
     def guessed(self, counts: Counts, delta: float, alpha: float) -> float:
-        """About the bound, at no cost, and without a promise; never negative."""
-        return _guess(*self._hits(counts), counts.trials, delta, alpha)
+        """About the bound, at no cost, and without a promise; never negative.
+
+        It is what was seen, less the root of the sum of squares of what a bound on either probability alone takes off.
+        """
+        (p, p_low), (q, q_high) = _seen_and_bound(*self._hits(counts), counts.trials, alpha)
+        if p_low <= delta:
+            return 0.0
+        off = math.hypot(math.log((p - delta) / (p_low - delta)), math.log(q_high / q))
+        return max(0.0, math.log((p - delta) / q) - off)
 
     def _hits(self, counts: Counts) -> tuple[int, int]:
         """How often the event, or its complement, happened with the input that shows it more often, and the other."""
@@ -82,15 +81,6 @@ class Reading:
 READINGS = tuple(Reading(of_second, complement) for of_second in (False, True) for complement in (False, True))
 
 
-def _guess(more: int, less: int, trials: int, delta: float, alpha: float) -> float:
-    """What was seen, less the root of the sum of squares of what a bound on either probability alone takes off."""
-    (p, p_low), (q, q_high) = _seen_and_bound(more, less, trials, alpha)
-    if p_low <= delta:
-        return 0.0
-    off = math.hypot(math.log((p - delta) / (p_low - delta)), math.log(q_high / q))
-    return max(0.0, math.log((p - delta) / q) - off)
-
-
 def _seen_and_bound(more: int, less: int, trials: int, alpha: float) -> tuple[tuple[float, float], tuple[float, float]]:
     """Both probabilities as they were seen, each with a bound towards the other that is wrong with probability α."""
     low, high = clopper_pearson([more, less], trials, min(2 * alpha, 0.9))
@@ -98,10 +88,7 @@ def _seen_and_bound(more: int, less: int, trials: int, alpha: float) -> tuple[tu
     return (max(p, float(low[0])), float(low[0])), (min(q, float(high[1])), float(high[1]))
 
 
-def _lower_bound(more: int, less: int, trials: int, delta: float, alpha: float) -> float:
-    problem = _Problem.of(more, less, trials, delta, alpha)
-    if problem is None:
-        return 0.0
+def _lower_bound(problem: _Problem, more: int, less: int, alpha: float) -> float:
     target = float(scipy.special.ndtri(problem.alpha))
 
     def excess(epsilon: float, size: int = COARSE, *, surely: bool = False) -> float:
@@ -109,8 +96,8 @@ def _lower_bound(more: int, less: int, trials: int, delta: float, alpha: float) 
         likelihood = problem.likelihood(epsilon, size, surely=surely)
         return float(np.clip(scipy.special.ndtri(likelihood), -40, 40)) - target
 
-    (p, _), (q, _) = _seen_and_bound(more, less, trials, alpha)
-    seen = math.log((p - delta) / q)
+    (p, _), (q, _) = _seen_and_bound(more, less, problem.trials, alpha)
+    seen = math.log((p - problem.delta) / q)
     if seen <= 0 or excess(0.0) >= 0:
         return 0.0
     epsilon = scipy.optimize.brentq(excess, 0.0, seen, xtol=1e-7) if excess(seen) > 0 else seen
@@ -122,25 +109,15 @@ def _lower_bound(more: int, less: int, trials: int, delta: float, alpha: float) 
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """Which counts are as extreme as those seen, and which probabilities they may have come from.
+    """Which counts are as extreme as those seen, and which probabilities they may have come from."""
 
-    Attributes:
-        trials: of either input.
-        delta: of the claim.
-        alpha: what is left of α beside the doubt.
-        p: the interval of the larger probability.
-        q: the interval of the smaller probability.
-        level: of the two bounds whose ratio orders the counts.
-        ratio: that ratio for the counts that were seen.
-    """
-
-    trials: int
-    delta: float
-    alpha: float
-    p: tuple[float, float]
-    q: tuple[float, float]
-    level: float
-    ratio: float
+    trials: int  # of either input
+    delta: float  # of the claim
+    alpha: float  # what is left of α beside the doubt
+    p: tuple[float, float]  # the interval of the larger probability
+    q: tuple[float, float]  # the interval of the smaller probability
+    level: float  # of the two bounds whose ratio orders the counts
+    ratio: float  # that ratio for the counts that were seen
 
     @classmethod
     def of(cls, more: int, less: int, trials: int, delta: float, alpha: float) -> _Problem | None:
@@ -159,10 +136,7 @@ class _Problem:
     def likelihood(self, epsilon: float, size: int, *, surely: bool = True) -> float:
         """The largest probability of counts as extreme as those seen, over the probabilities that have that ε.
 
-        Args:
-            epsilon: not so large that no probabilities in the two intervals have it.
-            size: about how many pairs of a cell and a block are looked at.
-            surely: give no less than that; else about that.
+        It is about that, or surely no less, from about `size` pairs of a cell and a block.
         """
         growth = math.exp(epsilon)
         low, high = max(self.q[0], (self.p[0] - self.delta) / growth), min(self.q[1], (self.p[1] - self.delta) / growth)

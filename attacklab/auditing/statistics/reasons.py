@@ -36,14 +36,7 @@ SIDES = (("P[E]", "Q[E]"), ("P[not E]", "Q[not E]"), ("Q[E]", "P[E]"), ("Q[not E
 
 
 def refuted_reason(judged: PrivacyClaim, counts: Counts, alpha: float, *, fails: bool) -> str:
-    """Why these counts refute a claim.
-
-    Args:
-        judged: the point at which the claim was judged.
-        counts: those of the event.
-        alpha: at which it was judged.
-        fails: whether the event is that the target fails.
-    """
+    """Why these counts of an event, or of the target's failures, refute a claim at the point where it was judged."""
     summary = f"{counted(counts, fails=fails)}: odds of {odds_text(evidence(judged, counts))} to 1 against the claim"
     return "; ".join([summary, *_bounded(judged, counts, alpha)])
 

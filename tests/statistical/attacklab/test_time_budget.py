@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from attacklab.attacks import ATTACKS, GeneratorSeed, Precision, ZeroRounding
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.auditing.clock import STEPS
+from attacklab.auditing.drawing import own_seconds
 from attacklab.auditing.referee import SHORT_ROUND, AttackResult, Audit, audit, shares
 from attacklab.model.domains import Domain
 from attacklab.model.errors import UsageError
-from attacklab.model.findings import Finding, Verdict
+from attacklab.model.findings import Finding, Interrupted, Verdict
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Target
 from tests.unit.attacklab.ideal import two_sided_geometric
@@ -41,7 +42,7 @@ class Slow:
         return math.floor(answer) + two_sided_geometric(rng, trials)
 
     def audited(self, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> list[AttackResult]:
-        monkeypatch.setattr("attacklab.auditing.clock.time.perf_counter", lambda: self.seconds)
+        monkeypatch.setattr("attacklab.auditing.drawing.own_seconds", lambda _: self.seconds)
         target = Target.noise(self, epsilon=1.0, domain=Domain(integers=True))
         settings = {"seconds": None if "trials" in settings else 3.0, "until_refuted": True, **settings}
         return Audit(target, settings.pop("attacks", ATTACKS), **settings).results()
@@ -95,7 +96,7 @@ def test_where_outputs_are_slow_a_plain_flaw_is_refuted_first_and_ends_the_audit
         return int(answer) + two_sided_geometric(rng, trials, 2.0)
 
     slow = Slow(rate, sound=True)
-    monkeypatch.setattr("attacklab.auditing.clock.time.perf_counter", lambda: slow.seconds)
+    monkeypatch.setattr("attacklab.auditing.drawing.own_seconds", lambda _: slow.seconds)
     findings = audit(Target.noise(double, epsilon=1.0, domain=Domain(integers=True)))
     assert [one.attack for one in findings if one.refutes] == ["black_box"]
     assert slow.seconds < 15.0
@@ -110,7 +111,7 @@ def test_bare_answers_that_take_fifty_milliseconds_are_refuted(monkeypatch: pyte
         return [answer] * trials
 
     slow = Slow(20.0, sound=True)
-    monkeypatch.setattr("attacklab.auditing.clock.time.perf_counter", lambda: slow.seconds)
+    monkeypatch.setattr("attacklab.auditing.drawing.own_seconds", lambda _: slow.seconds)
     findings = audit(Target.noise(bare, epsilon=1.0, domain=Domain(integers=True, bounds=(0, 1))))
     assert [one.attack for one in findings if one.refutes] == ["black_box"]
     assert slow.seconds < 40.0
@@ -179,7 +180,7 @@ def test_an_audit_ends_in_time_though_its_outputs_take_longer_than_the_first_one
         slow.rate = 1e6 if slow.seconds < 1e-4 else 1e4
         return slow(answer, trials, rng)
 
-    monkeypatch.setattr("attacklab.auditing.clock.time.perf_counter", lambda: slow.seconds)
+    monkeypatch.setattr("attacklab.auditing.drawing.own_seconds", lambda _: slow.seconds)
     target = Target.noise(release, epsilon=1.0, domain=Domain(integers=True))
     (audited,) = Audit(target, [Above()], seconds=10.0).results()
     (finding,) = audited.findings
@@ -194,6 +195,37 @@ def test_a_faster_target_gets_more_trials_up_to_the_most(monkeypatch: pytest.Mon
     trials = [Slow(rate, sound=True).audited(monkeypatch, attacks=[ANSWERS]) for rate in (3_000, 30_000, 1e12)]
     slow, faster, fastest = (max(one.trials for one in audited) for audited in trials)
     assert slow < faster < fastest == STEPS[-1]
+
+
+def test_fast_outputs_are_counted_so_that_a_slower_machine_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    attacks = [ANSWERS, GeneratorSeed()]
+    slower, faster = (
+        Slow(rate, sound=True).audited(monkeypatch, attacks=attacks, seconds=60.0, until_refuted=False)
+        for rate in (2e5, 9e5)
+    )
+    assert untimed(slower) == untimed(faster)
+
+
+def test_the_clock_stands_still_while_a_process_waits_for_a_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attacklab.auditing.drawing.time.perf_counter", lambda: 10.0)
+    monkeypatch.setattr("attacklab.auditing.drawing._waited", lambda process: {"self": 3.0, 7: 2.0}[process])
+    assert (own_seconds(), own_seconds(7)) == (7.0, 5.0)
+
+
+def test_a_sound_sum_that_takes_longer_for_more_records_is_decided_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop in Python over the records, at 0.1 µs each; no attack has to draw from 32,768 of them."""
+    clock = Slow(1e6, sound=True)
+
+    def release(records: NDArray[np.float64], trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        clock.seconds += trials * (1e-6 + 1e-7 * len(records))
+        total = np.rint(1024 * np.nan_to_num(np.clip(records, 0.0, 1.0))).sum()
+        return np.asarray((total + two_sided_geometric(rng, trials, 1 / 1024)) / 1024)
+
+    monkeypatch.setattr("attacklab.auditing.drawing.own_seconds", lambda _: clock.seconds)
+    target = Target.sum(release, bounds=(0.0, 1.0), epsilon=1.0)
+    audited = Audit(target, ATTACKS, seconds=60.0, until_refuted=True).results()
+    assert verdicts(audited) == {Verdict.NOT_DETECTED}
+    assert clock.seconds < 66.0
 
 
 def test_what_each_call_costs_is_told_from_what_each_trial_costs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,7 +293,7 @@ def test_where_a_time_is_kept_more_seconds_are_advised(
 ) -> None:
     """The claim is false: 10 outputs do not show it, and 200 show it so that more trials would refute it."""
     slow = Slow(rate, sound=False)
-    monkeypatch.setattr("attacklab.auditing.clock.time.perf_counter", lambda: slow.seconds)
+    monkeypatch.setattr("attacklab.auditing.drawing.own_seconds", lambda _: slow.seconds)
     claimed = Target.noise(slow, epsilon=0.35)
     for settings, advice in (({"trials": int(rate)}, ADVICE[0]), ({"seconds": 3.0}, ADVICE[1])):
         (finding,) = audit(claimed, [Above()], **settings)
@@ -344,6 +376,19 @@ def test_a_target_that_fails_is_asked_once_an_attack_and_ends_in_errors(until_re
     assert [finding.verdict for finding in untimed(audited)] == [Verdict.ERROR] * 2
     assert all("ArithmeticError: no" in finding.reason for finding in untimed(audited))
     assert len(calls) == 2
+
+
+class Interrupts(Never):
+    """Ctrl-C comes while it looks."""
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002
+        raise KeyboardInterrupt
+
+
+def test_an_audit_that_is_interrupted_holds_what_was_refuted_by_then() -> None:
+    with pytest.raises(Interrupted) as interrupt:
+        audit(Target.noise(laplace, epsilon=1.0), [ANSWERS, Interrupts()], seconds=5.0)
+    assert [finding.attack for finding in interrupt.value.findings if finding.refutes] == ["precision"]
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])

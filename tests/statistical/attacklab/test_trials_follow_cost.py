@@ -107,7 +107,7 @@ SUBTLE: dict[str, tuple[Target, Claim, tuple[float, float]]] = {
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock that hardly moves, so that there is time for all trials on any machine."""
     ticks = iter(range(10**9))
-    monkeypatch.setattr("attacklab.auditing.clock.time.perf_counter", lambda: 1e-7 * next(ticks))
+    monkeypatch.setattr("attacklab.auditing.drawing.own_seconds", lambda _: 1e-7 * next(ticks))
 
 
 @pytest.mark.usefixtures("fast")
@@ -165,7 +165,7 @@ def test_an_audit_of_a_slow_target_ends_in_about_a_minute_and_says_what_it_could
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     slow = Slow(1.0)
-    monkeypatch.setattr("attacklab.auditing.clock.time.perf_counter", lambda: slow.seconds)
+    monkeypatch.setattr("attacklab.auditing.drawing.own_seconds", lambda _: slow.seconds)
     said: list[str] = []
     findings = audit(Target.noise(slow, epsilon=1.0, domain=WHOLE), say=said.append)
     assert 15 < slow.seconds < 66
@@ -180,7 +180,7 @@ def test_an_audit_of_a_slow_target_with_half_the_noise_ends_as_soon_as_that_is_r
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     slow = Slow(2.0)
-    monkeypatch.setattr("attacklab.auditing.clock.time.perf_counter", lambda: slow.seconds)
+    monkeypatch.setattr("attacklab.auditing.drawing.own_seconds", lambda _: slow.seconds)
     findings = audit(Target.noise(slow, epsilon=1.0, domain=WHOLE))
     assert any(finding.refutes for finding in findings)
     assert slow.seconds < 15

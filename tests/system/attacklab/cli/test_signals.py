@@ -8,8 +8,15 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+import typer
+
+from attacklab.cli.audit import _interruptible
+from attacklab.cli.status import Status
+from attacklab.model.findings import Interrupted
 
 ROOT = Path(__file__).parents[4]
 MAIN = [sys.executable, "-c", "from attacklab.cli import main; main()"]
@@ -64,3 +71,14 @@ def test_a_signal_ends_the_command(tmp_path: Path, number: signal.Signals, statu
     assert process.returncode == status, told
     assert "Traceback" not in told
     assert ("interrupted, nothing was saved" in told) is (number is signal.SIGINT)
+
+
+@pytest.mark.parametrize(("refutes", "said"), [(True, "what was refuted by then"), (False, "nothing was saved")])
+def test_ctrl_c_shows_what_was_refuted_by_then(refutes: bool, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    shown: list[Any] = []
+    finding: Any = SimpleNamespace(refutes=refutes)
+    with pytest.raises(typer.Exit) as ended, _interruptible(shown.extend):
+        raise Interrupted([finding])
+    assert shown == [finding] * refutes
+    assert ended.value.exit_code == Status.INTERRUPTED
+    assert said in capsys.readouterr().err
