@@ -87,3 +87,51 @@ def test_output_that_nobody_reads_changes_no_status(tmp_path: Path) -> None:
         process.stdout.close()
         err = process.stderr.read()
     assert (process.returncode, err) == (0, b"")
+
+
+LISTED = """
+import random
+from attacklab import Target
+
+def noisy(value: float):
+    return value + random.gauss(0, 1)
+
+def mean(data, rng):
+    return sum(data) / len(data) + rng.laplace(0, 1)
+
+def plain(value):
+    return 2 * value
+
+def _noise(value):
+    return random.random()
+
+class Laplace:
+    def randomise(self, x):
+        return x + random.expovariate(1.0)
+
+target = Target.noise(lambda answer, trials, rng: [0] * trials, epsilon=1.0)
+"""
+
+
+def test_a_file_without_a_name_lists_what_looks_like_a_mechanism_and_runs_nothing(attacklab: Any) -> None:
+    Path("listed.py").write_text(f"{LISTED}\nraise SystemExit\n")
+    status, out, err = attacklab("audit listed.py")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "name a mechanism of listed.py; these look like one" in err
+    assert out.splitlines() == [
+        "attacklab audit listed.py:noisy --kind noise --epsilon EPSILON",
+        "attacklab audit listed.py:mean --kind dataset --pairs PAIRS.json --epsilon EPSILON",
+        "attacklab audit listed.py:target",
+        "attacklab audit listed.py:Laplace.randomise --kind noise --epsilon EPSILON",
+    ]
+    Path("empty.py").write_text("x = 1\n")
+    assert "empty.py has nothing that looks like a mechanism; name a function of it" in attacklab("audit empty.py")[2]
+
+
+def test_a_function_of_one_number_needs_no_kind_and_another_does(attacklab: Any) -> None:
+    Path("listed.py").write_text(LISTED)
+    status, out, err = attacklab("audit listed.py:noisy --epsilon 1 --trials 5 --attack integer_cast -q")
+    assert "noisy   listed.py:5   claims ε = 1.0" in out, err
+    assert len(out.splitlines()) == 1
+    status, _, err = attacklab("audit listed.py:mean --epsilon 1")
+    assert (status, "add --kind" in err) == (2, True)
