@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from attacklab.attacks.base import Probe, Scenario
@@ -14,8 +14,8 @@ from attacklab.model.targets import Target
 class Alignment:
     """The attack, as a name among others: it shifts draws, so no scenario of pairs and events is all of it."""
 
-    name: str = "alignment"
-    flaw: str = "the code around the noise loses more than is claimed"
+    name: str = field(default="alignment", repr=False)
+    flaw: str = field(default="the code around the noise loses more than is claimed", repr=False)
     whole_outputs: ClassVar[bool] = True
 
     def applies_to(self, target: Target) -> bool:

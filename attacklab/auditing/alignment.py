@@ -335,15 +335,3 @@ def _from_here(file: str) -> str:
 
 def _size(cost: Cost | None) -> float:
     return 0.0 if cost is None else cost.epsilon + cost.mu
-
-
-def not_aligned(target: Target, why: str, seed: int, again: str) -> Finding:
-    """The finding that a target can't be aligned."""
-    return finding_of(target, NAME, Verdict.NOT_APPLICABLE, why, seed=seed, replay=again)
-
-
-def replay_line(spec: str | None, name: str, trials: int, alpha: float, seed: int) -> str:
-    """The line that replays a finding."""
-    if spec is None:
-        return f"audit({name}, [Alignment()], trials={trials}, alpha={alpha!r}, seed={seed})"
-    return f"attacklab audit {spec} --attack {NAME} --trials {trials} --alpha {alpha!r} --seed {seed}"

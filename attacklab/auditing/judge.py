@@ -136,7 +136,12 @@ class Judge:
         At the end of its seconds a scenario is judged on what there is. With `until_refuted` the first that refutes the
         claim is the last.
         """
-        replay = functools.partial(self._replay, alpha=alpha)
+        flag = "spend_all" if self.spend_all else ""
+
+        def replay(trials: int) -> str:
+            budget = {"trials": trials, "alpha": alpha, "seed": self.seed}
+            return replay_line(self.spec, self.target.name, [self.attack], flag, **budget)
+
         if isinstance(plan, Finding):
             return [replace(plan, replay=replay(trials))]
         share, findings, end = share_of_alpha(alpha, len(plan)), list[Finding](), self.draws.now() + seconds
@@ -160,14 +165,20 @@ class Judge:
         """A finding of this attack on this target; `rest` are its other fields."""
         return finding_of(self.target, self.attack.name, verdict, reason, seed=self.seed, **rest)
 
-    def _replay(self, trials: int, alpha: float) -> str:
-        if self.spec is None:
-            settings = f"trials={trials}, alpha={alpha!r}, seed={self.seed}"
-            settings += ", spend_all=True" if self.spend_all else ""
-            return f"audit({self.target.name}, [{self.attack!r}], {settings})"
-        settings = f"--trials {trials} --alpha {alpha!r} --seed {self.seed}"
-        settings += " --spend-all" if self.spend_all else ""
-        return f"attacklab audit {self.spec} --attack {self.attack.name} {settings}"
+
+def replay_line(
+    spec: str | None, target: str, attacks: Sequence[Attack] | None, flag: str = "", **budget: float
+) -> str:
+    """The line that makes a finding of some attacks, or of all, again; `flag` is what else was set of `audit`."""
+    flags = [flag] * bool(flag)
+    if spec is None:
+        named = [] if attacks is None else [f"[{', '.join(map(repr, attacks))}]"]
+        settings = [f"{name}={value}" for name, value in budget.items()] + [f"{name}=True" for name in flags]
+        return f"audit({', '.join([target, *named, *settings])})"
+    options = [f"--attack {attack.name}" for attack in attacks or ()]
+    options += [f"--{name.replace('_', '-')}" for name in flags]
+    options += [f"--{name} {value}" for name, value in budget.items()]
+    return " ".join(["attacklab audit", spec, *options])
 
 
 class _Decision(NamedTuple):

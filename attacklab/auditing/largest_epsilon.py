@@ -32,7 +32,7 @@ from attacklab.attacks import ATTACKS, BlackBox, sized
 from attacklab.attacks.base import Attack, Event
 from attacklab.auditing.drawing import Draws
 from attacklab.auditing.flaws import explained
-from attacklab.auditing.judge import Advance, Judge, PlannedScenario
+from attacklab.auditing.judge import Advance, Judge, PlannedScenario, replay_line
 from attacklab.auditing.samples import Role, Sample
 from attacklab.auditing.statistics.choosing import SHARE
 from attacklab.auditing.statistics.inference import assess
@@ -111,20 +111,10 @@ def largest_epsilon(
     if better:
         findings.insert(0, search.judged(max(better, key=lambda bet: bet.shown)))
     require_ieee_arithmetic()  # a target may have loaded a library that changed it
-    replay, seconds = _replay(target, attacks, trials, alpha, seed, spec), time.perf_counter() - started
+    # All attacks run again: what one of them finds is where the next round of the others begins.
+    replay = replay_line(spec, target.name, attacks, "maximise_epsilon", trials=trials, alpha=alpha, seed=seed)
+    seconds = time.perf_counter() - started
     return [explained(replace(finding, replay=replay, seconds=seconds), target) for finding in findings]
-
-
-def _replay(
-    target: Target, attacks: Sequence[Attack] | None, trials: int, alpha: float, seed: int, spec: str | None
-) -> str:
-    """All attacks run again: what one of them finds is where the next round of the others begins."""
-    if spec is None:
-        named = "" if attacks is None else f", {list(attacks)!r}"
-        return f"audit({target.name}{named}, trials={trials}, alpha={alpha!r}, seed={seed}, maximise_epsilon=True)"
-    named = "".join(f" --attack {attack.name}" for attack in attacks or ())
-    settings = f"--trials {trials} --alpha {alpha!r} --seed {seed}"
-    return f"attacklab audit {spec}{named} --maximise-epsilon {settings}"
 
 
 @dataclass(frozen=True)

@@ -29,11 +29,11 @@ from typing import Any
 
 from attacklab.attacks import ATTACKS, Alignment, BlackBox, sized
 from attacklab.attacks.base import Attack, Learning
-from attacklab.auditing.alignment import SAMPLED_TRIALS, alignment, not_aligned, replay_line
+from attacklab.auditing.alignment import SAMPLED_TRIALS, alignment
 from attacklab.auditing.clock import FAST, STEPS, Clock
 from attacklab.auditing.drawing import Draws, Load, Say
-from attacklab.auditing.flaws import explained
-from attacklab.auditing.judge import DEFAULT_TRIALS, Advance, Judge, Plan, PlannedScenario, is_testable
+from attacklab.auditing.flaws import explained, finding_of
+from attacklab.auditing.judge import DEFAULT_TRIALS, Advance, Judge, Plan, PlannedScenario, is_testable, replay_line
 from attacklab.auditing.largest_epsilon import largest_epsilon
 from attacklab.auditing.ordinary import supported
 from attacklab.auditing.samples import Role
@@ -214,21 +214,24 @@ def aligned_finding(
         return [finding for result in run.results() for finding in result.findings]
 
     def line(trials: int) -> str:
-        return again(trials, alpha) if again else replay_line(spec, target.name, trials, alpha, seed)
+        if again:
+            return again(trials, alpha)
+        return replay_line(spec, target.name, [Alignment()], trials=trials, alpha=alpha, seed=seed)
 
     most = min(trials or SAMPLED_TRIALS, SAMPLED_TRIALS)
     if not Alignment().applies_to(target):
-        return not_aligned(
-            target, "its draws are random bits, of which a proof says more (attacklab prove)", seed, line(most)
-        )
-    if isinstance(target.release, ProcessRelease):
-        return not_aligned(target, "it runs in another process, where its draws are not seen", seed, line(most))
-    limit = seconds or DEFAULT_SECONDS if trials is None else math.inf
-    try:
-        found = alignment(target, sampled, seed=seed, seconds=limit, trials=most, alpha=alpha, again=line)
-    except UsageError as error:  # it names no pair
-        return not_aligned(target, str(error), seed, line(most))
-    return explained(found, target)
+        why = "its draws are random bits, of which a proof says more (attacklab prove)"
+    elif isinstance(target.release, ProcessRelease):
+        why = "it runs in another process, where its draws are not seen"
+    else:
+        limit = seconds or DEFAULT_SECONDS if trials is None else math.inf
+        try:
+            return explained(
+                alignment(target, sampled, seed=seed, seconds=limit, trials=most, alpha=alpha, again=line), target
+            )
+        except UsageError as error:  # it names no pair
+            why = str(error)
+    return finding_of(target, Alignment().name, Verdict.NOT_APPLICABLE, why, seed=seed, replay=line(most))
 
 
 @dataclass(frozen=True, slots=True)

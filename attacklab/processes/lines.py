@@ -14,12 +14,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import NDArray
-
 from attacklab.model.errors import UsageError
-from attacklab.processes.failures import ChildError, ChildFailure
 from attacklab.processes.group import ProcessGroup, require_process_groups, signal_name
-from attacklab.processes.wire import LONGEST_LINE, read_answer, read_object
+from attacklab.processes.wire import LONGEST_LINE, ChildError, ChildFailure, read_object
 
 CHUNK = 1 << 16
 """Bytes read at a time: as many as a pipe usually holds."""
@@ -38,19 +35,6 @@ IDLE_WINDOW = 0.2
 
 IDLE_SHARE = 0.02
 """A late process that uses a smaller share of one processor hangs."""
-
-
-def require_timeout(seconds: float) -> None:
-    """Refuse a timeout that is out of range, or a system without process groups.
-
-    Raises:
-        UsageError: either is so.
-    """
-    if not (math.isfinite(seconds) and seconds > 0):
-        raise UsageError(f"seconds must be finite and greater than 0, not {seconds}")
-    if seconds > LONGEST_SECONDS:
-        raise UsageError(f"seconds must be at most {LONGEST_SECONDS:g}, not {seconds}")
-    require_process_groups()
 
 
 class ChildProcess:
@@ -94,16 +78,7 @@ class ChildProcess:
         line, self._answer = bytes(self._answer[:end]), self._answer[end + 1 :]
         return line
 
-    def ask(self, request: bytes, trials: int) -> NDArray[Any] | list[Any]:
-        """Send one line that asks for so many outputs, and read the whole of its answer.
-
-        Raises:
-            ChildError: the process did not answer as the protocol says; the message says how.
-            ReleaseError: the answer says that the release failed.
-        """
-        return read_answer(self.ask_line(request), trials)
-
-    def ask_line(self, request: bytes) -> bytes:
+    def ask(self, request: bytes) -> bytes:
         """Send one line and read the one line that answers it, without the newline.
 
         Raises:
@@ -192,7 +167,11 @@ class Program:
     """
 
     def __init__(self, command: Sequence[str], seconds: float = DEFAULT_SECONDS) -> None:
-        require_timeout(seconds)
+        if not (math.isfinite(seconds) and seconds > 0):
+            raise UsageError(f"seconds must be finite and greater than 0, not {seconds}")
+        if seconds > LONGEST_SECONDS:
+            raise UsageError(f"seconds must be at most {LONGEST_SECONDS:g}, not {seconds}")
+        require_process_groups()
         self._command, self._seconds = tuple(command), seconds
         self._running: ChildProcess | None = None
 
@@ -219,7 +198,7 @@ class Program:
             ChildError: the program did not answer with one JSON object without decimal numbers.
         """
         try:
-            return read_object(self.process.ask_line(json.dumps(request).encode() + b"\n"))
+            return read_object(self.process.ask(json.dumps(request).encode() + b"\n"))
         except ChildError:
             self.close()
             raise

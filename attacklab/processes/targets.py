@@ -38,9 +38,16 @@ from attacklab.model.loading import (
 from attacklab.model.neighbours import Relation
 from attacklab.model.targets import Kind, Target, as_bounds
 from attacklab.processes.codec import decoded, written
-from attacklab.processes.failures import ChildError, ChildFailure, ReleaseError
 from attacklab.processes.lines import DEFAULT_SECONDS, Program
-from attacklab.processes.wire import announced_failure, read_object, request_line
+from attacklab.processes.wire import (
+    ChildError,
+    ChildFailure,
+    ReleaseError,
+    announced_failure,
+    read_answer,
+    read_object,
+    request_line,
+)
 
 __all__ = ["external", "isolated"]
 
@@ -94,7 +101,7 @@ class ProcessRelease(Program):
                 process = self.process
                 kind, ours = self._kind or self._greeting["kind"], self._kind is None
                 request = request_line(kind, input_, trials, seed, to_child=ours)
-                return process.ask(request, trials)
+                return read_answer(process.ask(request), trials)
             except ReleaseError:
                 raise
             except BaseException as error:

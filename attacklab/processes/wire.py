@@ -12,6 +12,7 @@ not a binary64 number.
 
 from __future__ import annotations
 
+import enum
 import json
 import re
 from functools import partial
@@ -23,7 +24,6 @@ from numpy.typing import NDArray
 from attacklab.model.errors import TargetError
 from attacklab.model.releases import as_outputs
 from attacklab.processes.codec import Reader, encoded, written
-from attacklab.processes.failures import ChildError, ChildFailure, ReleaseError
 
 LONGEST_LINE = 1 << 28
 """The most bytes in the line of an answer; an answer to one request is no longer."""
@@ -32,6 +32,35 @@ LONGEST_LINE = 1 << 28
 _HEX_FLOAT = re.compile(r"[+-]?0x([01])\.?([0-9a-f]{0,13})p([+-]?[0-9]{1,4})", re.IGNORECASE | re.ASCII)
 _WHOLE = re.compile(r"-?[0-9]{1,20}", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(inf|infinity|nan(\(\w*\))?)", re.IGNORECASE | re.ASCII)
+
+
+class ChildFailure(enum.StrEnum):
+    """What can go wrong with a process."""
+
+    LOADING = "cannot be loaded"  # the Python target could not be imported, or is not a target
+    CRASH = "crash"  # it ended without an answer
+    TIME_LIMIT = "time limit"  # no answer in time, while it was still computing
+    HANG = "hang"  # no answer in time, and it was idle
+    MEMORY_LIMIT = "memory limit"  # it asked for more memory than it may have
+    GARBAGE = "garbage"  # the answer does not follow the protocol
+    COUNT = "wrong number of outputs"  # too many, or too few
+    ARITHMETIC = "arithmetic mode"  # it flushes subnormal numbers to zero or does not round to nearest
+
+
+class ReleaseError(Exception):
+    """The release in the other process raised an exception, or the program answered that it failed.
+
+    It stands for the exception that a release in this process would raise: an adversary may see it, and the process
+    keeps running. So, unlike a `ChildError`, it is an answer, and not one of this package's own errors.
+    """
+
+
+class ChildError(TargetError):
+    """The process failed in a certain way, so there is no answer; `told` is what is known of it."""
+
+    def __init__(self, failure: ChildFailure, message: str) -> None:
+        super().__init__(f"{failure}: {message}")
+        self.failure, self.told = failure, message
 
 
 def request_line(kind: str, input_: Any, trials: int, seed: int, *, to_child: bool = False) -> bytes:

@@ -30,8 +30,8 @@ from attacklab.model.floats import require_ieee_arithmetic
 from attacklab.model.loading import load_target
 from attacklab.model.targets import Kind, Target
 from attacklab.processes import targets as module
-from attacklab.processes.failures import ChildError, ReleaseError
 from attacklab.processes.targets import ProcessRelease, external, isolated
+from attacklab.processes.wire import ChildError, ReleaseError
 from tests.system.attacklab.processes.looking import ends, is_alive
 
 MISBEHAVING = str(Path(__file__).with_name("misbehaving.py"))

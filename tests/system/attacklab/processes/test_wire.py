@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from attacklab.model.errors import TargetError
 from attacklab.processes.codec import decoded
-from attacklab.processes.failures import ChildError, ChildFailure, ReleaseError
-from attacklab.processes.wire import read_answer, request_line
+from attacklab.processes.wire import ChildError, ChildFailure, ReleaseError, read_answer, request_line
 
 NASTY = [5e-324, -5e-324, 0.0, -0.0, 2.0**-1022, 1.7976931348623157e308, 0.1, math.inf, -math.inf]
 
