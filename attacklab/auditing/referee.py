@@ -3,7 +3,8 @@
 One α a run is split over the attacks that have something to try (see `shares`), over the rounds, and each attack's
 share evenly over its scenarios. The event that judges a scenario is chosen on one sample and judged on a fresh one; see
 `judge`. Where the budget is a time, as it is where nothing is said of either, a clock says how many trials it
-leaves (see `clock`), and those beyond `DEFAULT_TRIALS` are drawn only as long as they may refute the claim.
+leaves (see `clock`), and those beyond `DEFAULT_TRIALS` are drawn only as long as they may refute the claim, and no
+other attack has.
 
 Where one refuted claim is enough, a short round comes first, and each round has half of α: what is plainly broken is
 refuted by a few hundred trials, and the audit ends there. It is enough too where a time is kept and an output takes
@@ -283,6 +284,8 @@ class Audit:
             for most, ahead in self._rounds(turns, slow=slow):
                 for place, turn in enumerate(ahead):
                     trials = min(most, self.trials or turn.affordable(ahead[place:]))
+                    if self.trials is None and any(turn.refutes for turn in turns):
+                        trials = min(trials, DEFAULT_TRIALS)  # what is refuted needs no subtler evidence
                     self._tell(turn, trials)
                     if trials > turn.trials:
                         turn.judge_all(trials, rounds=2 if until_refuted else 1, until_refuted=slow)
