@@ -1,10 +1,10 @@
 """Exact output laws of implementations, and what follows from them, in rational numbers.
 
-There are three ways to a law. `enumerate_law` runs a sampler, which draws its random bits as it needs them, on every
-sequence of bits. `step_law` finds the steps of a naive mechanism that is a step function of one uniform number.
-`exhaust` tries all inputs of a small format. A `Law` knows what it does not know: the unresolved mass bounds every
-probability from both sides. Every figure derived from two laws (`hockey_stick`, `advantage`, `smallest_epsilon`, …) is
-a pair of certified bounds, which are equal if the laws are closed. `certify` decides (ε, δ)-DP, `judge` any claim.
+There are two ways to a law. `enumerate_law` runs a sampler, which draws its random bits as it needs them, on every
+sequence of bits. `step_law` finds the steps of a naive mechanism that is a step function of one uniform number. A `Law`
+knows what it does not know: the unresolved mass bounds every probability from both sides. Every figure derived from two
+laws (`hockey_stick`, `advantage`, `smallest_epsilon`, …) is a pair of certified bounds, which are equal if the laws are
+closed. `certify` decides (ε, δ)-DP, `decide.judge` any claim.
 
     >>> from fractions import Fraction
     >>> def below_three(bits):
@@ -17,30 +17,14 @@ a pair of certified bounds, which are equal if the laws are closed. `certify` de
     mpq(1,3)
 
 Source: Knuth and Yao 1976, 'The complexity of nonuniform random number generation' (the tree of a sampler's random bits
-and its leaves). Rejection loops are closed by summing their geometric
-series.
+and its leaves). Rejection loops are closed by summing their geometric series.
 """
 
-from attacklab.draws.errors import (
-    Contradicted,
-    ForeignCall,
-    LawError,
-    LooksAtDraws,
-    MassExceedsOne,
-    NeverEnds,
-    NotDeterministic,
-    OpaqueOutcome,
-    OpaqueState,
-    SamplerFailed,
-    StateChanged,
-    UnwritableOutcome,
-)
-from attacklab.laws.deadline import Deadline, OutOfTime
-from attacklab.laws.decide import Certificate, Decision, Need, Ruling, certify, judge
+from attacklab.draws.errors import LawError
+from attacklab.laws.decide import Decision, certify
 from attacklab.laws.divergences import (
     Divergence,
     advantage,
-    deviation,
     hockey_stick,
     largest_ratio,
     privacy_loss,
@@ -49,59 +33,29 @@ from attacklab.laws.divergences import (
     trade_off,
 )
 from attacklab.laws.enclosures import exp_bounds, log_bounds, normalised
-from attacklab.laws.enumeration import Limits, Progress, closed_law, enumerate_law
-from attacklab.laws.gaussian import LeastMu, smallest_mu
+from attacklab.laws.enumeration import Limits, enumerate_law
 from attacklab.laws.law import Bounds, Law
-from attacklab.laws.renyi import LeastRho, keeps_zcdp, renyi_divergence, smallest_rho
-from attacklab.laws.step_functions import NotMonotone, exhaust, one_uniform, step_law
+from attacklab.laws.step_functions import one_uniform, step_law
 
 __all__ = [
     "Bounds",
-    "Certificate",
-    "Contradicted",
-    "Deadline",
     "Decision",
     "Divergence",
-    "ForeignCall",
     "Law",
     "LawError",
-    "LeastMu",
-    "LeastRho",
     "Limits",
-    "LooksAtDraws",
-    "MassExceedsOne",
-    "Need",
-    "NeverEnds",
-    "NotDeterministic",
-    "NotMonotone",
-    "OpaqueOutcome",
-    "OpaqueState",
-    "OutOfTime",
-    "Progress",
-    "Ruling",
-    "SamplerFailed",
-    "StateChanged",
-    "UnwritableOutcome",
     "advantage",
     "certify",
-    "closed_law",
-    "deviation",
     "enumerate_law",
-    "exhaust",
     "exp_bounds",
     "hockey_stick",
-    "judge",
-    "keeps_zcdp",
     "largest_ratio",
     "log_bounds",
     "normalised",
     "one_uniform",
     "privacy_loss",
-    "renyi_divergence",
     "smallest_delta",
     "smallest_epsilon",
-    "smallest_mu",
-    "smallest_rho",
     "step_law",
     "trade_off",
 ]

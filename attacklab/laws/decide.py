@@ -48,7 +48,6 @@ class Certificate:
         epsilon_bounds: bounds on the smallest ε at that δ, as floats rounded outwards.
         event: the outcomes that reach the lower bound on δ.
         reverse: whether they reach it with the two laws exchanged.
-        digests: the laws' digests, in order.
     """
 
     decision: Decision
@@ -58,7 +57,6 @@ class Certificate:
     epsilon_bounds: tuple[float, float]
     event: frozenset[Hashable]
     reverse: bool
-    digests: tuple[str, str]
 
 
 def certify(epsilon: Any, delta: Any, p: Law, q: Law) -> Certificate:
@@ -100,7 +98,6 @@ def certify(epsilon: Any, delta: Any, p: Law, q: Law) -> Certificate:
         epsilon_bounds=smallest_epsilon(p, q, claimed),
         event=worse.event,
         reverse=worse is back,
-        digests=(p.digest(), q.digest()),
     )
 
 

@@ -138,16 +138,6 @@ def trade_off(p: Law, q: Law) -> list[tuple[Any, Any]]:
     return vertices
 
 
-def deviation(p: Law, q: Law) -> Bounds:
-    """The largest |P(o) − Q(o)| over single outcomes o, listed or not."""
-    lower, upper = mpq(0), max(p.unresolved, q.unresolved)
-    for outcome in (*p, *(outcome for outcome in q if outcome not in p)):
-        (p_lower, p_upper), (q_lower, q_upper) = p[outcome], q[outcome]
-        lower = max(lower, p_lower - q_upper, q_lower - p_upper)
-        upper = max(upper, p_upper - q_lower, q_upper - p_lower)
-    return Bounds(lower, upper)
-
-
 def _ratio(numerator: Any, denominator: Any) -> Any:
     return numerator / denominator if denominator else math.inf
 

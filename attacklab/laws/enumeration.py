@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 import time
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -101,6 +100,7 @@ def enumerate_law(
     *arguments: Any,
     limits: Limits | None = None,
     progress: Callable[[Progress], None] | None = None,
+    is_replayed: bool = True,
 ) -> Law:
     """Find the law of `sampler(*arguments, bits)`.
 
@@ -122,6 +122,8 @@ def enumerate_law(
         arguments: what it is called with.
         limits: when to end; `Limits()` if not given.
         progress: called after every 256 runs and at the end.
+        is_replayed: whether leaves are played again, which takes most of the time; not needed for a law that is found
+            a second time.
 
     Returns:
         The law; what the limits left out is unresolved. Unless the law is closed, masses are rounded down to multiples
@@ -139,34 +141,7 @@ def enumerate_law(
     """
     if not callable(sampler):
         raise UsageTypeError(f"sampler must be callable, not a {type(sampler).__name__}")
-    return _Explorer(limits or Limits(), progress).law(sampler, arguments)
-
-
-def closed_law(
-    sampler: Callable[..., Any],
-    *arguments: Any,
-    limits: Limits,
-    progress: Callable[[Progress], None] | None = None,
-) -> Law | None:
-    """The law of `sampler(*arguments, bits)` if the limits let it close; None as soon as it is plain that they do not.
-
-    A law cannot close once the law of a sampler that it calls is left open.
-
-    Args:
-        sampler: as for `enumerate_law`, which says what is raised, too.
-        arguments: what it is called with.
-        limits: when to give up; `unresolved` is taken for 0.
-        progress: as for `enumerate_law`.
-    """
-    closing = replace(limits, unresolved=Fraction(0))
-    with contextlib.suppress(NeverEnds, _StaysOpen):
-        law = _Explorer(closing, progress, only_closed=True).law(sampler, arguments)
-        return law if law.closed else None
-    return None
-
-
-class _StaysOpen(LawError):
-    """The law that is sought cannot close."""
+    return _Explorer(limits or Limits(), progress, is_replayed).law(sampler, arguments)
 
 
 class _Explorer:
@@ -176,11 +151,10 @@ class _Explorer:
         self,
         limits: Limits,
         progress: Callable[[Progress], None] | None,
-        *,
-        only_closed: bool = False,
+        is_replayed: bool,
     ) -> None:
         self._limits = limits
-        self._only_closed = only_closed
+        self._is_replayed = is_replayed
         self._progress = progress
         self._known: dict[Any, dict[Hashable, Found | None]] = {}
         self._sought: set[Hashable] = set()
@@ -228,9 +202,9 @@ class _Explorer:
             if place := is_compared and self._changed(state, sampler, arguments, name):
                 raise StateChanged(f"{place} changed during a run of {name}; keep nothing between runs or rounds")
             if outcome is not PutAside:
-                leaf = played.leaf(returned)
                 known = None if isinstance(value, Span) else outcome
-                self._replays.check(name, sampler, arguments, leaf, known)
+                if self._is_replayed:
+                    self._replays.check(name, sampler, arguments, played.leaf(returned), known)
                 masses.add(outcome, value, played)
             if self._runs % REPORTED == 1:
                 self._report(frontier, masses, name)
@@ -285,22 +259,15 @@ class _Explorer:
 
     def _called(self, called: Callable[..., Any], arguments: tuple[Any, ...], is_loop: bool, closer: Any) -> Found:
         if self._called_runs < 2:
-            self._require_closed(mpq(1))
             return Found((), (), ())
         law = self._explore(called, arguments, closer, self._called_runs // 2)
         if is_loop:
             law = self._accepted(law)
         left = 1 - total(law.shares)
-        self._require_closed(left)
         if left > max(self._obstacle[0], closer):
             shown = f"{_name(called)}({_shown(arguments)})"
             self._obstacle = left, f"the law of {shown}, which it calls, is left open: {float(left):.2g} of its mass"
         return law
-
-    def _require_closed(self, left: Any) -> None:
-        """Give up if only a closed law is sought, and the law of a called sampler leaves mass open."""
-        if self._only_closed and left:
-            raise _StaysOpen("the law of a called sampler is left open")
 
     def _accepted(self, law: Found) -> Found:
         """The law of a rejection loop, from that of its round."""

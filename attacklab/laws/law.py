@@ -139,10 +139,6 @@ class Law:
         """The law of `function(outcome)`: post-processing, or a marginal of a joint law."""
         return Law((function(outcome), mass) for outcome, mass in self._masses.items())
 
-    def product(self, other: Law) -> Law:
-        """The law of a pair of independent outcomes, one from each law."""
-        return Law(((a, b), p * q) for a, p in self._masses.items() for b, q in other._masses.items())
-
     def to_json(self) -> dict[str, Any]:
         """The law as JSON: pairs of outcome and mass, with the mass as "numerator/denominator".
 

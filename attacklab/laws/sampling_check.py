@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from attacklab.draws.errors import Contradicted, LawError, SamplerFailed
 from attacklab.laws.law import Law
 from attacklab.laws.outcomes import tag
-from attacklab.model.errors import passes_through
+from attacklab.model.errors import in_one_line, passes_through
 from attacklab.model.random_bits import SeededBits
 
 RUNS = 20_000
@@ -67,14 +67,8 @@ class Runs:
     shown: list[str]
 
 
-def plain_runs(
-    sampler: Callable[..., Any],
-    arguments: tuple[Any, ...],
-    runs: int,
-    seconds: float,
-    seed: int,
-) -> Runs:
-    """Run a sampler in this process, on one source of bits; see `require_agreement`.
+def plain_runs(sampler: Callable[..., Any], arguments: tuple[Any, ...], runs: int, seconds: float, seed: int) -> Runs:
+    """Run a sampler in this process, on one source of bits that this seed gives.
 
     Args:
         sampler: draws from the source of bits that is its last argument.
@@ -102,8 +96,7 @@ def plain_runs(
         except BaseException as error:  # whatever the sampler raises
             if passes_through(error):
                 raise
-            one_line = " ".join(f"{type(error).__name__}: {error}".split())
-            raise SamplerFailed(f"plain run {run:,} of the sampler raised {one_line}") from error
+            raise SamplerFailed(f"plain run {run:,} of the sampler raised {in_one_line(error)}") from error
         numbers.append(number)
         if time.monotonic() > end:
             break
@@ -119,42 +112,51 @@ def compare(law: Law, runs: Runs) -> int:
     Raises:
         Contradicted: a true law would give such counts with probability at most `FALSE_ALARM`.
     """
-    places = {tag(outcome): place for place, outcome in enumerate(law)}
     sizes = [runs.asked >> halvings for halvings in range(runs.asked.bit_length())]
     counted = max(size for size in sizes if size <= len(runs.numbers))
-    counts, unlisted, example = np.zeros(len(law), dtype=np.int64), 0, ""
-    for number, count in enumerate(np.bincount(runs.numbers[:counted], minlength=len(runs.tags)).tolist()):
-        if (place := places.get(runs.tags[number])) is not None:
-            counts[place] = count
-        elif law.closed:
-            often = int(np.count_nonzero(runs.numbers == number))
-            raise _contradicted(f"outcome {runs.shown[number]}", often, len(runs.numbers), _NOT_LISTED)
-        else:
-            unlisted, example = unlisted + count, f", {runs.shown[number]} among them"
-
-    masses = np.fromiter(map(float, law.masses.values()), dtype=np.float64, count=len(law))
-    open_ = float(law.unresolved)
-    blocks = _blocks(masses)
-    tests = 2 * (len(masses) + len(blocks)) + 1
-    threshold = FALSE_ALARM / (len(sizes) * tests)
-    _require_likely(
-        lambda _: f"an outcome that the law does not list{example}",
-        np.array([unlisted]), counted, np.zeros(1), open_, threshold,
-    )  # fmt: skip
     outcomes: list[Hashable] = list(law)
-    _require_likely(lambda place: f"outcome {_told(outcomes[place])}", counts, counted, masses, open_, threshold)
-    _require_likely(
-        lambda number: _named_block(blocks[number], outcomes),
-        np.array([counts[block].sum() for block in blocks]),
-        counted,
-        np.array([math.fsum(masses[block]) for block in blocks]),
-        open_,
-        threshold,
-    )
+    counts, stray = _counts(law, runs, counted)
+    if law.closed and stray is not None:
+        often, law_says = int(np.count_nonzero(runs.numbers == stray)), "but the law is closed and does not list it"
+        raise _contradicted(f"outcome {runs.shown[stray]}", often, len(runs.numbers), law_says)
+
+    def name(group: NDArray[np.int64]) -> str:
+        if group[0] == len(law):
+            return (
+                f"an outcome that the law does not list{'' if stray is None else f', {runs.shown[stray]} among them'}"
+            )
+        if len(group) == 1:
+            return f"outcome {_told(outcomes[group[0]])}"
+        first, last = (_told(outcomes[group[end]]) for end in (0, -1))
+        return f"one of {len(group):,} rare outcomes, in the law's order from {first} to {last},"
+
+    masses = np.array([*map(float, law.masses.values()), 0.0])
+    groups = [*np.roll(np.arange(len(masses)), 1).reshape(-1, 1), *_blocks(masses[:-1])]
+    seen = np.array([counts[group].sum() for group in groups])
+    expected = np.array([math.fsum(masses[group]) for group in groups])
+    open_, threshold = float(law.unresolved), FALSE_ALARM / (len(sizes) * 2 * len(groups))
+    # Every probability between a mass and that plus what is open is allowed.
+    high = upper_tail(seen, counted, np.minimum(expected * (1 + _ROUNDING) + open_, 1.0))
+    low = upper_tail(counted - seen, counted, 1 - expected * (1 - _ROUNDING))
+    for place in np.flatnonzero(np.minimum(high, low) < threshold).tolist():
+        mass, end = expected[place], expected[place] + open_
+        says = f"{mass:.6g}" if mass == end else f"between {mass:.6g} and {end:.6g}"
+        rarity = max(float(min(high[place], low[place])), 1e-300)
+        event = f"count that {'high' if high[place] < low[place] else 'low'} is less likely than {rarity:.2g}"
+        law_says = f"but the law says its probability is {says}, at which a {event}"
+        raise _contradicted(name(groups[place]), int(seen[place]), counted, law_says)
     return counted
 
 
-_NOT_LISTED = "but the law is closed and does not list it"
+def _counts(law: Law, runs: Runs, counted: int) -> tuple[NDArray[np.int64], int | None]:
+    """How often each outcome of the law came up in the first runs, then all others; and one of these, of all runs."""
+    places = {tag(outcome): place for place, outcome in enumerate(law)}
+    counts, stray = np.zeros(len(law) + 1, dtype=np.int64), None
+    for number, count in enumerate(np.bincount(runs.numbers[:counted], minlength=len(runs.tags)).tolist()):
+        place = places.get(runs.tags[number], len(law))
+        counts[place] += count
+        stray = number if place == len(law) else stray
+    return counts, stray
 
 
 def _blocks(masses: NDArray[np.float64]) -> list[NDArray[np.int64]]:
@@ -169,32 +171,6 @@ def _blocks(masses: NDArray[np.float64]) -> list[NDArray[np.int64]]:
         level = [np.concatenate(level[at : at + 2]) for at in range(0, len(level), 2)]
         blocks += level
     return blocks
-
-
-def _named_block(places: NDArray[np.int64], outcomes: list[Hashable]) -> str:
-    first, last = (_told(outcomes[places[end]]) for end in (0, -1))
-    return f"one of {len(places):,} rare outcomes, in the law's order from {first} to {last},"
-
-
-def _require_likely(
-    name: Callable[[int], str],
-    counts: NDArray[np.int64],
-    trials: int,
-    masses: NDArray[np.float64],
-    unresolved: float,
-    threshold: float,
-) -> None:
-    """Refuse a count that is too high, or too low, for every probability between a mass and that plus what is open."""
-    least = masses * (1 - _ROUNDING)
-    most = np.minimum(masses * (1 + _ROUNDING) + unresolved, 1.0)
-    high, low = upper_tail(counts, trials, most), upper_tail(trials - counts, trials, 1 - least)
-    for place in np.flatnonzero(np.minimum(high, low) < threshold).tolist():
-        mass, end = masses[place], masses[place] + unresolved
-        law = f"{mass:.6g}" if mass == end else f"between {mass:.6g} and {end:.6g}"
-        rarity = max(float(min(high[place], low[place])), 1e-300)
-        event = f"count that {'high' if high[place] < low[place] else 'low'} is less likely than {rarity:.2g}"
-        reason = f"but the law says its probability is {law}, at which a {event}"
-        raise _contradicted(name(place), int(counts[place]), trials, reason)
 
 
 def upper_tail(counts: NDArray[np.int64], trials: int, probability: NDArray[np.float64]) -> NDArray[np.float64]:

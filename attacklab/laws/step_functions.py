@@ -79,40 +79,15 @@ def step_law(outcome: Callable[[NDArray[np.float64]], Outcomes]) -> Law:
     is_start = np.append(True, labels[1:] != labels[:-1])
     starts, reached = points[is_start], labels[is_start]
     if np.unique(reached).size < reached.size:
-        raise NotMonotone(
-            "not a step function: an outcome is reached on more than one interval of the uniform number; "
-            "use exhaust, on a small format"
-        )
+        raise NotMonotone("not a step function: an outcome is reached on more than one interval of the uniform number")
     inside = np.random.default_rng(0).integers(0, size, _CHECKED)
     if np.any(labels_at(inside) != reached[np.searchsorted(starts, inside, side="right") - 1]):
         raise NotMonotone(
-            "not a step function: the outcome changes and changes back within an interval of the uniform number; "
-            "use exhaust, on a small format"
+            "not a step function: the outcome changes and changes back within an interval of the uniform number"
         )
     outcomes = [value for _, value in known.values()]
     counts = np.diff(np.append(starts, size))
     return Law((outcomes[label], mpq(int(count), size)) for label, count in zip(reached, counts, strict=True))
-
-
-def exhaust(outcome: Callable[[NDArray[Any]], Outcomes], inputs: NDArray[Any]) -> Law:
-    """Find the law of a function of an input that is equally likely to be any of those given.
-
-    Args:
-        outcome: takes the inputs, shape (n,), and returns n outcomes, as an array of numbers or a list.
-        inputs: all inputs: for a 16-bit uniform number, say, `numpy.arange(65536) / 65536`.
-
-    Returns:
-        The law, closed, in multiples of 1/n.
-
-    Raises:
-        LawError: there are no inputs, or the function did not return one outcome for each input.
-    """
-    if not len(inputs):
-        raise LawError("inputs must not be empty")
-    known: dict[Hashable, tuple[int, Any]] = {}
-    counts = np.bincount(_labels(outcome(inputs), len(inputs), known))
-    outcomes = [value for _, value in known.values()]
-    return Law((value, mpq(int(count), len(inputs))) for value, count in zip(outcomes, counts, strict=True))
 
 
 def one_uniform(release: Callable[..., Outcomes], data: Any, **parameters: Any) -> Callable[[NDArray[Any]], Outcomes]:

@@ -21,7 +21,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from attacklab.laws import Deadline, OutOfTime
+from attacklab.laws.deadline import Deadline, OutOfTime
 from attacklab.laws.enclosures import float_above
 from attacklab.laws.proof.pairs import SECONDS
 from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated

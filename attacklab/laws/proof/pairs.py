@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from attacklab.laws import Deadline, Law, Limits
+from attacklab.laws import Law, Limits
+from attacklab.laws.deadline import Deadline
 from attacklab.laws.proof.inputs import prove_inputs
 from attacklab.laws.proof.search import LIMITS, Search, law_of, require_small_epsilons, sampler_of
 from attacklab.laws.proof.words import finding_of

@@ -6,6 +6,7 @@ judged by two of them. The worst pair is shown. Laws that decide are compared wi
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -14,20 +15,11 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, TypeAlias
 
-from attacklab.draws.errors import SamplerFailed
-from attacklab.laws import (
-    Deadline,
-    Law,
-    Limits,
-    OutOfTime,
-    Progress,
-    Ruling,
-    closed_law,
-    enumerate_law,
-    judge,
-    sampling_check,
-)
-from attacklab.laws.decide import MOST_EPSILON
+from attacklab.draws.errors import NeverEnds, SamplerFailed
+from attacklab.laws import Law, Limits, enumerate_law, sampling_check
+from attacklab.laws.deadline import Deadline, OutOfTime
+from attacklab.laws.decide import MOST_EPSILON, Ruling, judge
+from attacklab.laws.enumeration import Progress
 from attacklab.laws.fresh_process import require_agreement
 from attacklab.laws.outcomes import with_python_numbers
 from attacklab.laws.proof.words import figures_of, finding_of, otherwise, reason_of, verdict_of
@@ -85,13 +77,14 @@ def closed_or_open_law(
     sampler: Callable[..., Any],
     limits: Limits,
     progress: Callable[[Progress], None] | None = None,
+    is_replayed: bool = True,
 ) -> Law:
-    """The closed law if a few runs close it, else the enclosure."""
-    few = replace(limits, runs=min(limits.runs, CLOSING_RUNS))
-    law = closed_law(sampler, limits=few, progress=progress)
-    if law is None:
-        law = enumerate_law(sampler, limits=limits, progress=progress)
-    return law
+    """The closed law if a few runs close it, else the enclosure; `is_replayed` as for `enumerate_law`."""
+    few = replace(limits, unresolved=Fraction(0), runs=min(limits.runs, CLOSING_RUNS))
+    with contextlib.suppress(NeverEnds):
+        if enumerate_law(sampler, limits=few, progress=progress, is_replayed=False).closed:
+            limits = few
+    return enumerate_law(sampler, limits=limits, progress=progress, is_replayed=is_replayed)
 
 
 def require_small_epsilons(claim: Claim) -> None:
@@ -232,7 +225,7 @@ class Search:
             laws,
             sampler_of(self.target),
             self.inputs,
-            partial(closed_or_open_law, limits=self.limits),
+            partial(closed_or_open_law, limits=self.limits, is_replayed=False),
             found_in=self.found_in,
             runs=runs,
             seconds=min(sampling_check.SECONDS, self._deadline.left / 2 / len(laws)),

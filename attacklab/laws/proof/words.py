@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from attacklab.laws import Certificate, Decision, Law, Need, Ruling, advantage
+from attacklab.laws.decide import Certificate, Decision, Need, Ruling
+from attacklab.laws.divergences import advantage
 from attacklab.laws.enclosures import float_above, float_below
-from attacklab.laws.law import total
+from attacklab.laws.law import Law, total
 from attacklab.laws.outcomes import with_python_numbers
 from attacklab.model.findings import EXACT_LAW, Estimate, Finding, Verdict, lower_text, upper_text
 from attacklab.model.targets import Kind, Target

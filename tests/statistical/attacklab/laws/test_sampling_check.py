@@ -15,16 +15,8 @@ import numpy as np
 import pytest
 from gmpy2 import mpq
 
-from attacklab.laws import (
-    Contradicted,
-    Law,
-    LawError,
-    NeverEnds,
-    OpaqueOutcome,
-    SamplerFailed,
-    fresh_process,
-    sampling_check,
-)
+from attacklab.draws.errors import Contradicted, NeverEnds, OpaqueOutcome, SamplerFailed
+from attacklab.laws import Law, LawError, fresh_process, sampling_check
 from attacklab.laws.fresh_process import require_agreement
 from attacklab.laws.outcomes import tag
 from attacklab.laws.sampling_check import Runs, compare, upper_tail

@@ -21,18 +21,10 @@ from gmpy2 import mpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attacklab.laws import (
-    LawError,
-    Limits,
-    NeverEnds,
-    NotDeterministic,
-    OpaqueOutcome,
-    Progress,
-    SamplerFailed,
-    closed_law,
-    enumerate_law,
-    exp_bounds,
-)
+from attacklab.draws.errors import NeverEnds, NotDeterministic, OpaqueOutcome, SamplerFailed
+from attacklab.laws import LawError, Limits, enumerate_law, exp_bounds
+from attacklab.laws.enumeration import Progress
+from attacklab.laws.proof.search import closed_or_open_law
 from attacklab.model.random_bits import TapedBits, TapeEnded
 from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
 from mechanisms.published import discrete_laplace
@@ -298,37 +290,22 @@ def test_what_called_samplers_leave_open_stays_open_in_the_caller() -> None:
     assert exp_bounds(-2).upper < upper < lower + Fraction(1, 2**16)
 
 
-def test_a_law_that_is_wanted_closed_is_given_up_once_that_of_a_called_sampler_stays_open() -> None:
-    def heads(bits: RandomBits) -> int:
-        count = 0
-        while bits.take(1):
-            count += 1
-        return count
-
-    def first(bits: RandomBits) -> int:
-        return int(bits.call(heads)) + int(bits.take(8))
-
-    seen: list[Progress] = []
-    assert closed_law(first, limits=Limits(runs=1200), progress=seen.append) is None
-    assert {one.name for one in seen} == {"heads"}
-    seen.clear()
-    whole = enumerate_law(first, limits=Limits(runs=1200, unresolved=Fraction(0)), progress=seen.append)
-    assert {one.name for one in seen} == {"heads", "first"}
-    assert not whole.closed
-
-
-def test_a_law_that_closes_is_the_same_whether_or_not_it_is_wanted_closed() -> None:
-    for sampler, argument in ((uniform_below, 5), (bernoulli, Fraction(3, 7))):
-        law = closed_law(sampler, argument, limits=Limits())
-        assert law is not None
+def test_a_law_is_closed_where_a_few_runs_close_it_and_else_left_open_as_the_limits_say() -> None:
+    for sampler in (partial(uniform_below, 5), partial(bernoulli, Fraction(3, 7)), lambda bits: bits.take(8) + 0):
+        law = closed_or_open_law(sampler, Limits(unresolved=Fraction(1, 4)))
         assert law.closed
-        assert law == enumerate_law(sampler, argument)
+        assert law == enumerate_law(sampler)
+    limits = Limits(unresolved=Fraction(1, 4))
+    for sampler in (partial(bernoulli_exp, Fraction(1)), lambda bits: bits.take(10) + 0):
+        assert closed_or_open_law(sampler, limits) == enumerate_law(sampler, limits=limits)
+    assert not closed_or_open_law(lambda bits: bits.take(10) + 0, limits).closed
 
 
-def test_a_law_that_is_wanted_closed_and_does_not_close_within_its_runs_is_given_up() -> None:
-    assert closed_law(bernoulli_exp, Fraction(1), limits=Limits(runs=64)) is None
-    assert closed_law(lambda bits: bits.take(8) + 0, limits=Limits(runs=255)) is None
-    assert closed_law(lambda bits: bits.take(8) + 0, limits=Limits(runs=256)) is not None
+def test_a_law_that_is_not_replayed_is_the_same() -> None:
+    limits = Limits(unresolved=Fraction(1, 1 << 20))
+    for sampler, argument in ((uniform_below, 5), (bernoulli_exp, Fraction(1)), (discrete_laplace, Fraction(1))):
+        law = enumerate_law(sampler, argument, limits=limits, is_replayed=False)
+        assert law == enumerate_law(sampler, argument, limits=limits)
 
 
 def test_a_sampler_that_calls_many_others_stays_within_the_runs() -> None:

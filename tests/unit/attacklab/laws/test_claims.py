@@ -14,8 +14,10 @@ from gmpy2 import mpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attacklab.laws import Decision, Law, judge, keeps_zcdp, renyi_divergence, smallest_delta, smallest_mu, smallest_rho
-from attacklab.laws.gaussian import normal_quantile
+from attacklab.laws import Decision, Law, smallest_delta
+from attacklab.laws.decide import judge
+from attacklab.laws.gaussian import normal_quantile, smallest_mu
+from attacklab.laws.renyi import keeps_zcdp, renyi_divergence, smallest_rho
 from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 
 SLACK = Fraction(1, 1 << 58)

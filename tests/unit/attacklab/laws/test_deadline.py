@@ -10,7 +10,8 @@ from types import FrameType
 
 import pytest
 
-from attacklab.laws import Deadline, LawError, OutOfTime
+from attacklab.laws import LawError
+from attacklab.laws.deadline import Deadline, OutOfTime
 
 SHORT = 0.3
 """Seconds; three ticks of the alarm."""

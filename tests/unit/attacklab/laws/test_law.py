@@ -18,7 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attacklab.laws
-from attacklab.laws import Bounds, Law, LawError, MassExceedsOne, OpaqueOutcome, exp_bounds, log_bounds, normalised
+from attacklab.draws.errors import MassExceedsOne, OpaqueOutcome
+from attacklab.laws import Bounds, Law, LawError, exp_bounds, log_bounds, normalised
 from attacklab.laws.enclosures import float_above, float_below
 
 HALF = Fraction(1, 2)
@@ -123,12 +124,6 @@ def test_an_image_adds_up_and_keeps_what_is_unresolved() -> None:
     law = Law({-2: Fraction(1, 8), 2: Fraction(1, 4), 1: HALF}).map(abs)
     assert dict(law.masses) == {2: Fraction(3, 8), 1: HALF}
     assert law.unresolved == Fraction(1, 8)
-
-
-def test_independent_outcomes_multiply() -> None:
-    law = Law({0: THIRD, 1: 2 * THIRD}).product(Law({"x": HALF}))
-    assert dict(law.masses) == {(0, "x"): Fraction(1, 6), (1, "x"): THIRD}
-    assert law.map(lambda pair: pair[0]).mass(1) == THIRD
 
 
 @settings(max_examples=30)

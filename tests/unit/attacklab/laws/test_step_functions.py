@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,14 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from attacklab.draws.errors import NotDeterministic
 from attacklab.laws import (
     Decision,
-    Law,
     LawError,
-    NotDeterministic,
-    NotMonotone,
     certify,
-    exhaust,
     exp_bounds,
     largest_ratio,
     normalised,
@@ -28,6 +24,7 @@ from attacklab.laws import (
     smallest_delta,
     step_law,
 )
+from attacklab.laws.step_functions import NotMonotone
 from mechanisms.exponential.naive import naive_exponential
 
 GRID = 1 << 53
@@ -123,25 +120,3 @@ def test_a_mechanism_that_draws_anything_but_one_uniform_is_refused(draw: Any) -
 
     with pytest.raises(LawError, match="must draw"):
         step_law(one_uniform(release, 0.0))
-
-
-def test_all_16_bit_uniform_numbers_are_tried() -> None:
-    """Inverse transform of a 16-bit uniform in binary16: the holes are the numbers never reached."""
-
-    def laplace(u: NDArray[np.float64]) -> NDArray[np.float16]:
-        centred = u - 0.5
-        return (-np.sign(centred) * np.log1p(-2 * np.abs(centred))).astype(np.float16)
-
-    inputs = (np.arange(1 << 16) + 0.5) / (1 << 16)
-    law = exhaust(laplace, inputs)
-    assert law.closed
-    assert law.mass(0.0) * 2**16 == np.count_nonzero(laplace(inputs).view(np.uint16) == 0)
-    every = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
-    between = every[np.isfinite(every) & (np.abs(every) < 1)]
-    assert 0 < sum(float(x) in law for x in between) < between.size / 2
-
-
-def test_inputs_are_equally_likely() -> None:
-    assert exhaust(lambda x: x % 3, np.arange(10)) == Law({0: Fraction(4, 10), 1: Fraction(3, 10), 2: Fraction(3, 10)})
-    with pytest.raises(LawError, match="empty"):
-        exhaust(partial(np.multiply, 2), np.arange(0))
