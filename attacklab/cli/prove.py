@@ -13,7 +13,7 @@ from attacklab.cli import options
 from attacklab.cli.given_pair import given_inputs, given_pair
 from attacklab.cli.output import Files, error_console, only_findings_on_output, status_of
 from attacklab.cli.target_options import TargetOptions, takes_target
-from attacklab.laws.proof import LIMITS, SECONDS, find_checker, prove_all, prove_every_pair, prove_inputs
+from attacklab.laws.proof import LIMITS, SECONDS, find_checker, prove, prove_all, prove_every_pair
 from attacklab.model.errors import UsageError
 from attacklab.model.files import require_writable_folder
 from attacklab.model.findings import Finding
@@ -70,7 +70,7 @@ def command(
                 judge, folder = map(files.from_here, (checker or find_checker(files.folder), output or PROOFS))
                 findings = [_certified(loaded, judge, folder, settings)]
             elif inputs is not None:
-                findings = [prove_inputs(loaded, given_inputs(loaded, inputs), limits=limits, **settings)]
+                findings = [prove(loaded, inputs=given_inputs(loaded, inputs), limits=limits, **settings)]
             else:
                 pair = given_pair(loaded, first, second)
                 findings = prove_all(loaded, None if pair is None else [pair], limits=limits, **settings)

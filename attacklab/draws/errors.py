@@ -17,10 +17,6 @@ class OpaqueOutcome(LawError):
     """A sampler returned an outcome whose type and bits cannot be read, so it cannot be told from others."""
 
 
-class UnwritableOutcome(LawError, TypeError):
-    """A sampler returned an outcome that has no form in JSON, so that its law has no digest."""
-
-
 class NotDeterministic(LawError):
     """A sampler did not do the same twice on the same bits: it reads other randomness, or keeps state."""
 

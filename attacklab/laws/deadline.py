@@ -23,24 +23,20 @@ from attacklab.draws.errors import LawError
 Result = TypeVar("Result")
 
 TICK_SECONDS = 0.1
-STUCK_SECONDS = 1.0
-"""A run is reported as stuck if it has lasted so long, or half of all the time."""
 
 _OURS = str(Path(__file__).parents[1])
 
 
 class OutOfTime(LawError):
-    """The time for finding a law is up."""
+    """The time for finding a law is up.
 
-    def __init__(self, seconds: float, stuck: str | None = None) -> None:
-        """Put together the message.
+    Attributes:
+        where: the file and the line at which the sampler was then; empty if it was not at work.
+    """
 
-        Args:
-            seconds: how long was allowed.
-            stuck: where the sampler is in a run that has lasted long, or None.
-        """
-        super().__init__(f"{seconds:.3g} s were not enough" + (f"; {stuck}" if stuck else ""))
-        self.stuck = stuck
+    def __init__(self, seconds: float, where: str = "") -> None:
+        super().__init__(f"{seconds:.3g} s were not enough" + (f"; the sampler was at {where}" if where else ""))
+        self.where = where
 
 
 class _Rang(BaseException):
@@ -57,8 +53,6 @@ class Deadline:
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._end = time.monotonic() + seconds
-        self._run: FrameType | None = None
-        self._since = 0.0
         self._where = ""
 
     @property
@@ -87,9 +81,7 @@ class Deadline:
                 return _guarded(work)
             return self._alarmed(work)
         except _Rang:
-            raise OutOfTime(self._seconds, self._stuck()) from None
-        finally:
-            self._run = None
+            raise OutOfTime(self._seconds, self._where) from None
 
     def _alarmed(self, work: Callable[[], Result]) -> Result:
         began = time.monotonic()
@@ -109,27 +101,9 @@ class Deadline:
         inside = _frames(frame)
         if inside is None or _is_collecting(inside):
             return
-        self._watch(inside)
+        file = inside[0].f_code.co_filename
+        self._where = "" if file.startswith(_OURS) else f"{Path(file).name}:{inside[0].f_lineno}"
         self.check()
-
-    def _watch(self, frames: list[FrameType]) -> None:
-        """Note which run of the sampler is under way, and where it is; none if the search itself is at work."""
-        run = None
-        for frame in frames:
-            if frame.f_code.co_filename.startswith(_OURS):
-                break
-            run = frame
-        if run is None or run is not self._run:
-            self._run, self._since = run, time.monotonic()
-        if run is not None:
-            inner = next(frame for frame in frames if frame.f_code.co_filename == run.f_code.co_filename)
-            self._where = f"{Path(inner.f_code.co_filename).name}:{inner.f_lineno}"
-
-    def _stuck(self) -> str | None:
-        lasted = time.monotonic() - self._since
-        if self._run is None or lasted < min(STUCK_SECONDS, self._seconds / 2):
-            return None
-        return f"one run of the sampler has lasted {lasted:.3g} s and is at {self._where}; make sure that it ends"
 
 
 def _is_collecting(frames: list[FrameType]) -> bool:

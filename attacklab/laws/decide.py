@@ -73,7 +73,6 @@ def certify(epsilon: Any, delta: Any, p: Law, q: Law) -> Certificate:
 
     Raises:
         ValueError: ε or δ is out of range.
-        UnwritableOutcome: an outcome cannot be written as JSON, so the laws have no digest.
     """
     if not 0 <= delta <= 1:
         raise ValueError(f"delta must lie in [0, 1], not {delta}")
@@ -103,14 +102,7 @@ def certify(epsilon: Any, delta: Any, p: Law, q: Law) -> Certificate:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """How much of a claim's parameter two laws need.
-
-    Attributes:
-        symbol: the parameter, such as ρ.
-        lower: what they need at least, rounded down; `math.inf` if no value suffices.
-        claimed: what is claimed.
-        order: the order α at which they need it, for a claim on Rényi divergences.
-    """
+    """How much of a claim's parameter two laws need at least, rounded down; what is claimed; the order."""
 
     symbol: str
     lower: float
@@ -152,7 +144,6 @@ def judge(claim: Claim, p: Law, q: Law, *, slack: Fraction = Fraction(0)) -> Rul
 
     Raises:
         ValueError: the claim has an ε above 2^20.
-        UnwritableOutcome: an outcome cannot be written as JSON, so the laws have no digest.
     """
     if p.closed and q.closed:
         slack = Fraction(0)

@@ -9,6 +9,7 @@ from typing import Any
 from gmpy2 import mpq
 
 from attacklab.laws.law import Bounds, Law, total
+from attacklab.model.errors import UsageError
 from attacklab.model.intervals import Interval
 from attacklab.model.intervals import precision as with_precision
 
@@ -30,7 +31,7 @@ def exp_bounds(exponent: Any, precision: int = PRECISION) -> Bounds:
         ValueError: |x| is more than 2^20.
     """
     if not abs(exponent) <= 1 << 20:
-        raise ValueError(f"the exponent must lie in [-2^20, 2^20], not {exponent}")
+        raise UsageError(f"the exponent must lie in [-2^20, 2^20], not {exponent}; claim a smaller ε")
     with with_precision(precision):
         enclosed = Interval.of(mpq(exponent)).exp()
     return Bounds(mpq(enclosed.lower), mpq(enclosed.upper))

@@ -67,39 +67,15 @@ class Limits:
     seconds: float = math.inf
 
     def __post_init__(self) -> None:
-        if not 0 <= self.unresolved < 1:
-            raise UsageError(f"unresolved must lie in [0, 1), not {self.unresolved}")
-        for name in ("runs", "draws", "tapes"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} must be at least 1, not {getattr(self, name)}")
-        if not self.seconds > 0:
-            raise UsageError(f"seconds must be more than 0, not {self.seconds}")
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far an enumeration has come.
-
-    Args:
-        runs: the runs so far, including those for the laws of called samplers.
-        laws: the laws found so far.
-        tapes: the waiting runs, for the law now sought.
-        unresolved: the mass still unresolved, for the law now sought.
-        name: the sampler whose law is now sought.
-    """
-
-    runs: int
-    laws: int
-    tapes: int
-    unresolved: float
-    name: str
+        if not (0 <= self.unresolved < 1 and min(self.runs, self.draws, self.tapes) >= 1 and self.seconds > 0):
+            raise UsageError(f"unresolved must lie in [0, 1), and the other limits be above 0, not {self}")
 
 
 def enumerate_law(
     sampler: Callable[..., Any],
     *arguments: Any,
     limits: Limits | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[str], None] | None = None,
     is_replayed: bool = True,
 ) -> Law:
     """Find the law of `sampler(*arguments, bits)`.
@@ -121,7 +97,7 @@ def enumerate_law(
         sampler: a function of its arguments and of a source of random bits, which comes last.
         arguments: what it is called with.
         limits: when to end; `Limits()` if not given.
-        progress: called after every 256 runs and at the end.
+        progress: called after every 256 runs and at the end, with a line that says how far the search has come.
         is_replayed: whether leaves are played again, which takes most of the time; not needed for a law that is found
             a second time.
 
@@ -130,14 +106,8 @@ def enumerate_law(
         of 2^−64 times `limits.unresolved`.
 
     Raises:
-        NotDeterministic: two runs on the same bits differ.
-        LooksAtDraws: a run on plain integers differs from one on undecided integers.
-        StateChanged: something that the sampler reads changed during a run.
-        OpaqueState: the sampler reads an object whose state cannot be compared.
-        ForeignCall: the sampler called for a clock, for other randomness or the like.
-        NeverEnds: no run within the limits gave an outcome. (A loop that draws nothing cannot be interrupted here.)
-        OpaqueOutcome: an outcome is not made of numbers, strings, bytes, None and tuples.
-        SamplerFailed: the sampler raised an exception. If a failure is one of its outcomes, let the sampler return it.
+        LawError: the law cannot be found; its class (`attacklab.draws.errors`) and its message say why. A loop that
+            draws nothing cannot be interrupted here.
     """
     if not callable(sampler):
         raise UsageTypeError(f"sampler must be callable, not a {type(sampler).__name__}")
@@ -147,12 +117,7 @@ def enumerate_law(
 class _Explorer:
     """Finds the laws of a sampler and of those that it calls."""
 
-    def __init__(
-        self,
-        limits: Limits,
-        progress: Callable[[Progress], None] | None,
-        is_replayed: bool,
-    ) -> None:
+    def __init__(self, limits: Limits, progress: Callable[[str], None] | None, is_replayed: bool) -> None:
         self._limits = limits
         self._is_replayed = is_replayed
         self._progress = progress
@@ -277,16 +242,15 @@ class _Explorer:
         kept = [i for i in range(len(law.values)) if i != at]
         series = 1 / (1 - law.shares[at]) if kept else 0
         shares = tuple(law.shares[i] * series for i in kept)
-        return Found(
-            tuple(law.values[i] for i in kept),
-            shares,
-            tuple(map(float, shares)),
-        )
+        return Found(tuple(law.values[i] for i in kept), shares, tuple(map(float, shares)))
 
     def _report(self, frontier: Frontier[Path], masses: _Masses, name: str) -> None:
         if self._progress is not None:
             laws = sum(map(len, self._known.values()))
-            self._progress(Progress(self._runs, laws, len(frontier), float(masses.unresolved), name))
+            self._progress(
+                f"{name}: {self._runs:,} runs, {laws:,} laws of called samplers, {len(frontier):,} runs waiting, "
+                f"{float(masses.unresolved):.2g} of the mass open"
+            )
 
 
 class _Pace:

@@ -35,27 +35,18 @@ def require_agreement(
 ) -> list[int]:
     """Find laws anew in other processes, and compare them with plain runs there.
 
-    Args:
-        laws: the law of `sampler(input, bits)` for each input.
-        sampler: draws from the source of bits that is its last argument.
-        inputs: what precedes that.
-        find: finds the law of a sampler without arguments.
-        found_in: how many seconds all the laws took here.
-        runs: how many plain runs are made of each input.
-        seconds: how long the plain runs of one input may take.
+    The laws are those of `sampler(input, bits)`; `find` finds that of a sampler without arguments. It took `found_in`
+    seconds here. The plain runs of one input take at most so many `seconds`.
 
     Returns:
         How many plain runs of each input were made.
 
     Raises:
-        NotDeterministic: a law is another there.
-        LawError: no law is found there.
-        Contradicted: a true law would give such counts with probability at most `sampling_check.FALSE_ALARM`.
-        SamplerFailed: a run raised, or ended its process.
-        NeverEnds: a run took more than 10 s, or nearly that.
+        LawError: a law is another there, or none; or plain runs contradict it, or fail, or do not end.
         CannotBeSent: the sampler or its arguments cannot be sent to another process.
     """
     longest = len(inputs) * seconds + _LONGEST_RUN + _SLOWER * found_in
+    here = [law.digest() for law in laws]
     calls = [(_observed, (sampler, inputs, find, 0 if number else runs, seconds)) for number in range(len(HASH_SEEDS))]
     try:
         (observed, *_), digests = zip(*run_in_fresh_processes(calls, seconds=longest), strict=True)
@@ -64,7 +55,7 @@ def require_agreement(
         raise NeverEnds(message) from error
     except NoAnswer as error:
         raise SamplerFailed(f"a plain run of the sampler ended its process ({error.how}); let it return") from error
-    if any(there != [law.digest() for law in laws] for there in digests):
+    if any(there != here for there in digests):
         raise NotDeterministic(
             "the sampler has another law in another process; let it depend on nothing but its arguments and its bits: "
             "sort sets, use no address, no hash, no file, no setting of the process"

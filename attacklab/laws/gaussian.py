@@ -43,13 +43,7 @@ FIRST_MARGIN = 2.0**-170
 
 @dataclass(frozen=True, slots=True)
 class LeastMu:
-    """Certified bounds on the least μ for which two laws keep μ-GDP.
-
-    Attributes:
-        lower: a float, rounded down; `math.inf` if no μ suffices.
-        upper: a float, rounded up; `math.inf` where nothing is known.
-        event: the outcomes of the test that needs the lower bound; the second law has more of them.
-    """
+    """Certified bounds, as floats rounded outwards, and the test that needs the lower one: the second law has more."""
 
     lower: float
     upper: float
@@ -57,13 +51,7 @@ class LeastMu:
 
 
 def smallest_mu(p: Law, q: Law, *, slack: Any = 0) -> LeastMu:
-    """The least μ of two laws.
-
-    Args:
-        p: the law for one of two neighbouring inputs.
-        q: the law for the other.
-        slack: a rational number that may be added to every δ of the claim; it lowers the upper bound alone.
-    """
+    """The least μ of two laws; the slack, which may be added to every δ, lowers the upper bound alone."""
     lower, event = 0.0, frozenset[Hashable]()
     for type_1, kept, outcomes in _tests(p, q):
         least = _needed(type_1 + p.unresolved, kept + q.unresolved).below()

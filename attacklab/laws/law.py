@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Hashable, ItemsView, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from gmpy2 import mpq
 
 from attacklab.draws.errors import LawError, MassExceedsOne
-from attacklab.laws.outcomes import encode, tag
+from attacklab.laws.outcomes import tag, written
 
 
 class Bounds(NamedTuple):
@@ -139,25 +138,10 @@ class Law:
         """The law of `function(outcome)`: post-processing, or a marginal of a joint law."""
         return Law((function(outcome), mass) for outcome, mass in self._masses.items())
 
-    def to_json(self) -> dict[str, Any]:
-        """The law as JSON: pairs of outcome and mass, with the mass as "numerator/denominator".
-
-        Pairs are sorted by their outcomes' text, so equal laws give equal JSON.
-
-        Raises:
-            TypeError: an outcome cannot be written as JSON.
-        """
-        pairs = [[encode(outcome), str(mass)] for outcome, mass in self._masses.items()]
-        return {"masses": sorted(pairs, key=lambda pair: json.dumps(pair[0]))}
-
     def digest(self) -> str:
-        """The SHA-256 of the law's JSON, in hexadecimal: equal only for equal laws.
-
-        Raises:
-            TypeError: an outcome cannot be written as JSON.
-        """
-        text = json.dumps(self.to_json(), separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
+        """The SHA-256 of outcomes and masses, in hexadecimal: equal only for equal laws."""
+        pairs = sorted(f"{written(key)}: {mass}" for key, (_, mass) in self._masses.by_tag.items())
+        return hashlib.sha256("\n".join(pairs).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def total(rationals: Iterable[Any]) -> Any:

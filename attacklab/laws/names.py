@@ -35,25 +35,24 @@ CLOCKS_AND_GENERATORS = {
 }
 """Modules whose functions and classes give what no law covers."""
 
-HASHES: dict[Any, str] = {
-    builtins.hash: "hashes, which differs from process to process",
-    builtins.id: "asks where an object lies in memory",
-    builtins.open: "opens a file",
-    builtins.input: "reads the terminal",
-    builtins.print: "prints, and a proof runs it many thousand times",
-}
-"""Builtin functions that do so."""
+REFUSED: tuple[tuple[Any, str], ...] = (
+    (builtins.hash, "hashes, which differs from process to process"),
+    (builtins.id, "asks where an object lies in memory"),
+    (builtins.open, "opens a file"),
+    (builtins.input, "reads the terminal"),
+    (builtins.print, "prints, and a proof runs it many thousand times"),
+    (np.datetime64, "reads the clock"),
+    (sys.argv, "asks the system"),
+    (os.environ, "asks the system"),
+)
+"""Functions and objects that do so."""
 
 _CLOCKS = ("now", "utcnow", "today")
 _GENERATORS = (random.Random, np.random.Generator, np.random.RandomState, np.random.BitGenerator)
 
 
 class Names:
-    """The names that a sampler's code reads, and what they stood for when it was first seen to run.
-
-    Attributes:
-        refused: what the code must not name, if it does.
-    """
+    """The names that a sampler's code reads, and what they stood for when it was first seen to run."""
 
     def __init__(self) -> None:
         self.refused: LawError | None = None
@@ -108,9 +107,8 @@ class Names:
                 elif owner is not None:
                     self._watch(owner, name.rpartition(".")[2], f"the global `{name}` read by {code.co_qualname}")
         except CannotCompare as error:
-            self.refused = OpaqueState(
-                f"{error}, whose state cannot be compared; let {code.co_name} read no such thing"
-            )
+            message = f"{error}, whose state cannot be compared; let {code.co_name} read no such thing"
+            self.refused = OpaqueState(message)
         if "rvs" in code.co_names:  # of SciPy's distributions
             self.refused = ForeignCall(f"{place.format(code.co_firstlineno)} draws from elsewhere (rvs)")
 
@@ -161,19 +159,12 @@ def _reason(value: Any, code: types.CodeType) -> str | None:
     owner = getattr(value, "__self__", None)
     if isinstance(value, _GENERATORS) or isinstance(owner, _GENERATORS):
         return "draws from elsewhere"
-    if _is_clock(value, owner, code):
+    if isinstance(owner, type) and issubclass(owner, dt.date) and value.__name__ in _CLOCKS:
         return "reads the clock"
-    if any(value is asked for asked in (sys.argv, os.environ)):
-        return "asks the system"
-    if isinstance(value, types.BuiltinFunctionType) and value in HASHES and code.co_name != "__hash__":
-        return HASHES[value]
+    for refused, reason in REFUSED:
+        if value is refused and code.co_name != "__hash__":
+            return reason
     is_module = isinstance(value, types.ModuleType)
     module = str(getattr(value, "__name__" if is_module else "__module__", "")) if callable(value) or is_module else ""
     module = "numpy.random" if module.startswith("numpy.random") else module.partition(".")[0]
     return CLOCKS_AND_GENERATORS.get(module)
-
-
-def _is_clock(value: Any, owner: Any, code: types.CodeType) -> bool:
-    """Whether a value is one of datetime's clocks, or numpy's type of dates where the code asks it for today."""
-    is_of_numpy = value is np.datetime64 and not {"now", "today"}.isdisjoint(map(str, code.co_consts))
-    return is_of_numpy or (isinstance(owner, type) and issubclass(owner, dt.date) and value.__name__ in _CLOCKS)

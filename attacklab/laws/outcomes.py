@@ -1,4 +1,4 @@
-"""Which outcomes are the same, and how outcomes are written as JSON.
+"""Which outcomes are the same.
 
 Outcomes are the same if their types and their bits are: True, 1, 1.0, `Fraction(1)` and `numpy.int64(1)` are five
 outcomes, and so are 0.0 and −0.0. Python's `==` is coarser: what it calls equal, an adversary can tell apart.
@@ -17,7 +17,7 @@ from typing import Any
 import gmpy2
 import numpy as np
 
-from attacklab.draws.errors import OpaqueOutcome, UnwritableOutcome
+from attacklab.draws.errors import OpaqueOutcome
 
 MPFR = type(gmpy2.mpfr(0))
 MPQ = type(gmpy2.mpq(0))
@@ -113,38 +113,19 @@ def type_name(outcome: Any) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def encode(outcome: Any) -> Any:
-    """An outcome as JSON: different outcomes have different forms.
+def written(tagged: Hashable) -> str:
+    """The tag of an outcome as text, which is the same in every process.
 
     Raises:
-        UnwritableOutcome: integers of so many digits cannot be written as JSON.
+        OpaqueOutcome: an integer has more digits than Python writes.
     """
-    if outcome is None or type(outcome) is str:
-        return outcome
+    if isinstance(tagged, tuple):
+        return f"({', '.join(map(written, tagged))})"
+    if isinstance(tagged, frozenset):
+        return f"{{{', '.join(sorted(map(written, tagged)))}}}"
+    if isinstance(tagged, type):
+        return f"{tagged.__module__}.{tagged.__qualname__}"
     try:
-        return _encode(outcome)
-    except ValueError as error:  # the interpreter's limit on digits
-        raise UnwritableOutcome(
-            f"an outcome of type {type(outcome).__name__} is too long for JSON; return a shorter one"
-        ) from error
-
-
-def _encode(outcome: Any) -> dict[str, Any]:
-    kind = type(outcome)
-    if kind is int:
-        return {"int": str(outcome)}
-    if kind is bool:
-        return {"bool": outcome}
-    if kind is float:
-        return {"float": outcome.hex()} if outcome == outcome else {"bits": _bits(outcome).hex()}
-    if kind is bytes:
-        return {"bytes": outcome.hex()}
-    if kind is tuple:
-        return {"tuple": [encode(part) for part in outcome]}
-    if kind is frozenset:
-        return {"set": sorted((encode(part) for part in outcome), key=repr)}
-    if kind in (Fraction, Decimal, MPZ, MPQ):
-        return {kind.__name__.lower(): str(outcome)}
-    if isinstance(outcome, np.generic) and kind is not np.longdouble:
-        return {"numpy": [outcome.dtype.str, outcome.tobytes().hex()]}
-    return {"object": repr(tag(outcome))}  # complex, mpfr, longdouble and objects
+        return repr(tagged)
+    except ValueError as error:
+        raise OpaqueOutcome("an outcome of type int is too long to be written; return a shorter one") from error

@@ -46,31 +46,14 @@ Terms: TypeAlias = Sequence[tuple[Interval, Interval]]
 
 @dataclass(frozen=True, slots=True)
 class LeastRho:
-    """A certified lower bound on the least ρ for which two laws keep ρ-zCDP.
-
-    Attributes:
-        lower: a float, rounded down; `math.inf` if no ρ suffices.
-        order: the α at which that much is needed.
-    """
+    """A certified lower bound on the least ρ, as a float rounded down, and the order α that needs it."""
 
     lower: float
     order: float
 
 
 def renyi_divergence(p: Law, q: Law, alpha: Any) -> Interval:
-    """The Rényi divergence of P from Q.
-
-    Args:
-        p: the law of P.
-        q: the law of Q.
-        alpha: the order, a rational number or a float (taken as the exact rational that it is), above 1.
-
-    Returns:
-        An enclosure; its upper end is infinite if a law is not closed.
-
-    Raises:
-        ValueError: the order is not above 1.
-    """
+    """The Rényi divergence of P from Q of an order above 1, enclosed; infinite above if a law is not closed."""
     return _divergence(_terms(p, q), mpq(alpha), is_closed=p.closed and q.closed)
 
 
@@ -81,12 +64,7 @@ def worse_renyi_divergence(p: Law, q: Law, alpha: Any) -> Interval:
 
 
 def smallest_rho(p: Law, q: Law) -> LeastRho:
-    """A lower bound on the least ρ of two laws: D_α/α at the order at which it seems largest, certified.
-
-    Args:
-        p: the law for one of two neighbouring inputs.
-        q: the law for the other.
-    """
+    """A lower bound on the least ρ of two laws: D_α/α at the order at which it seems largest, certified."""
     best = LeastRho(0.0, ORDERS[0])
     for first, second in ((p, q), (q, p)):
         terms, is_closed = _terms(first, second), p.closed and q.closed
@@ -98,16 +76,7 @@ def smallest_rho(p: Law, q: Law) -> LeastRho:
 
 
 def keeps_zcdp(p: Law, q: Law, rho: Any) -> bool:
-    """Whether a chain of orders proves that two closed laws keep ρ-zCDP.
-
-    Args:
-        p: the law for one of two neighbouring inputs.
-        q: the law for the other.
-        rho: ρ, above 0.
-
-    Returns:
-        True only if they do; False if they do not, if a law is not closed, or if the chain got too long.
-    """
+    """Whether a chain of orders proves that two laws keep ρ-zCDP; it does not if one is open or it got too long."""
     if not (p.closed and q.closed) or len(p) != len(q) or not all(outcome in q for outcome in p):
         return False
     both = [_terms(p, q), _terms(q, p)]
@@ -126,15 +95,9 @@ def keeps_zcdp(p: Law, q: Law, rho: Any) -> bool:
 
 
 def common_part(p: Law, q: Law, dropped: Any) -> tuple[Law, Law] | None:
-    """Two laws as closed laws on the outcomes that both are known to have.
+    """Two laws of mass 1, in proportion to these on the outcomes that both are known to have.
 
-    Args:
-        p: one law.
-        q: the other.
-        dropped: the most of either that may be dropped, a rational number.
-
-    Returns:
-        Laws of mass 1 in proportion to `p` and `q` there; None where more would be dropped.
+    None where more than `dropped` of either lies elsewhere.
     """
     shared = [outcome for outcome in p if outcome in q]
     parts = []

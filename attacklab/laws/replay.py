@@ -24,10 +24,10 @@ from attacklab.model.errors import passes_through
 from attacklab.model.random_bits import RandomBits
 from attacklab.model.releases import in_one_process
 
-#: How many points inside the decided intervals of a leaf are played, besides their ends.
+#: The names are noted that code reads in as many leaves, and in every leaf after so many more: noting takes time.
 _NOTED = 16
-"""The names are noted that code reads in as many leaves, and in every leaf after so many more: noting takes time."""
 
+#: How many points inside the decided intervals of a leaf are played, besides their ends.
 _INNER = 64
 
 #: Stands in a script where a called sampler's outcome is given at once.
@@ -100,11 +100,7 @@ class PlainBits(RandomBits):
 
 
 class Replays:
-    """Plays leaves again. One object serves all laws of an enumeration, so that all runs share a source.
-
-    Args:
-        names: notes what the code of the runs names.
-    """
+    """Plays leaves again. One object serves all laws of an enumeration, so that all runs share a source."""
 
     def __init__(self, names: Names) -> None:
         self._rng = random.Random(20_240)
@@ -115,17 +111,9 @@ class Replays:
     def check(
         self, name: str, sampler: Callable[..., Any], arguments: tuple[Any, ...], leaf: Leaf, known: Hashable
     ) -> None:
-        """Play a leaf at both ends and at points inside of each of its intervals.
+        """Play a leaf at both ends and at points inside of each of its intervals; raise if the sampler does not follow.
 
-        Args:
-            name: what to call the sampler.
-            sampler: what is run.
-            arguments: with what.
-            leaf: what is drawn.
-            known: the tag of the outcome; None if it is the integer that the leaf leaves undecided.
-
-        Raises:
-            LawError: the sampler does not do what the leaf says, or names what no law covers.
+        `known` is the tag of the outcome; None if that is the integer which the leaf leaves undecided.
         """
         self._leaves += 1
         is_noted = self._leaves <= _NOTED or self._leaves % _NOTED == 0

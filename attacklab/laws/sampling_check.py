@@ -52,14 +52,7 @@ _ROUNDING = 2.0**-50
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Plain runs of a sampler.
-
-    Attributes:
-        asked: how many were asked for.
-        numbers: for each run that was made, in order, the place of its outcome in `tags`.
-        tags: the outcomes that came up: type and bits.
-        shown: the same outcomes as messages show them.
-    """
+    """Plain runs: how many were asked for, and the place of each one's outcome among the tags that came up."""
 
     asked: int
     numbers: NDArray[np.uint32]
@@ -68,18 +61,10 @@ class Runs:
 
 
 def plain_runs(sampler: Callable[..., Any], arguments: tuple[Any, ...], runs: int, seconds: float, seed: int) -> Runs:
-    """Run a sampler in this process, on one source of bits that this seed gives.
-
-    Args:
-        sampler: draws from the source of bits that is its last argument.
-        arguments: what precedes that.
-        runs: how many runs are made.
-        seconds: after so long no further one is begun.
-        seed: of the source of bits.
+    """Run `sampler(*arguments, bits)` in this process, on one source of bits; after so many seconds no more.
 
     Raises:
-        SamplerFailed: a run raised.
-        OpaqueOutcome: an outcome cannot be hashed.
+        LawError: a run raised, or an outcome cannot be hashed.
     """
     bits, numbers = SeededBits(seed), array("I")
     known: dict[Hashable, int] = {}

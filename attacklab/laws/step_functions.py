@@ -24,12 +24,6 @@ Outcomes = NDArray[Any] | list[Any]
 
 _BITS = 53
 
-#: The types whose outcomes are compared by their bits, many at once, and the words that hold those bits.
-_WORDS = {
-    np.dtype(np.float64): np.uint64, np.dtype(np.float32): np.uint32, np.dtype(np.float16): np.uint16,
-    np.dtype(np.int64): np.uint64, np.dtype(np.int32): np.uint32,
-}  # fmt: skip
-
 #: How many evenly spaced points are tried first, and how many points inside the intervals are checked at the end.
 _TRIED = 1 << 12
 _CHECKED = 1 << 14
@@ -118,11 +112,6 @@ def _labels(outcomes: Outcomes, count: int, known: dict[Hashable, tuple[int, Any
     """One number for each outcome, equal for equal outcomes; new outcomes are added to `known`."""
     if len(outcomes) != count:
         raise LawError(f"the mechanism must return {count} outcomes, not {len(outcomes)}")
-    if isinstance(outcomes, np.ndarray) and outcomes.dtype in _WORDS:
-        words = np.ascontiguousarray(outcomes).view(_WORDS[outcomes.dtype])
-        _, first, inverse = np.unique(words, return_index=True, return_inverse=True)
-        distinct = np.array([_label(outcomes[i].item(), known) for i in first], dtype=np.int64)
-        return distinct[inverse]
     listed = outcomes.tolist() if isinstance(outcomes, np.ndarray) else outcomes
     return np.array([_label(outcome, known) for outcome in listed], dtype=np.int64)
 

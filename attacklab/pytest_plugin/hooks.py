@@ -307,13 +307,13 @@ def _proved(
     inputs: Sequence[Any] | None = None,
     seconds: float = SECONDS,
 ) -> AuditedTest:
-    from attacklab.laws.proof import prove_all, prove_inputs
+    from attacklab.laws.proof import prove, prove_all
 
     claimed = _claimed(item, target, PROOF)
     if inputs is not None:
         if pairs is not None:
             raise UsageError(f"{PROOF} takes pairs or inputs; leave one out")
-        return _test_of(item, [prove_inputs(claimed, inputs, seconds=seconds)])
+        return _test_of(item, [prove(claimed, inputs=inputs, seconds=seconds)])
     if pairs is not None:
         claimed = replace(claimed, pairs=pairs)  # type: ignore[arg-type] # it checks them, and makes a tuple of a list
         if not claimed.pairs:

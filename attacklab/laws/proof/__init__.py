@@ -5,8 +5,7 @@ pairs; `prove_every_pair` on every pair of neighbours that there is.
 """
 
 from attacklab.laws.proof.certificates import find_checker, prove_every_pair
-from attacklab.laws.proof.inputs import prove_inputs
-from attacklab.laws.proof.pairs import SECONDS, default_pair, laws_of, prove, prove_all
+from attacklab.laws.proof.pairs import SECONDS, default_pair, prove, prove_all
 from attacklab.laws.proof.search import LIMITS, SLACK
 
 __all__ = [
@@ -15,9 +14,7 @@ __all__ = [
     "SLACK",
     "default_pair",
     "find_checker",
-    "laws_of",
     "prove",
     "prove_all",
     "prove_every_pair",
-    "prove_inputs",
 ]

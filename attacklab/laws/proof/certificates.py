@@ -22,12 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from attacklab.laws.deadline import Deadline, OutOfTime
-from attacklab.laws.enclosures import float_above
 from attacklab.laws.proof.pairs import SECONDS
 from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.model.errors import UsageError, passes_through
 from attacklab.model.files import Made, require_writable, write_whole
-from attacklab.model.findings import CERTIFICATE, CheckedCertificate, Finding, Reach, Scope, Verdict, upper_text
+from attacklab.model.findings import CERTIFICATE, CheckedCertificate, Finding, Reach, Scope, Verdict
 from attacklab.model.targets import Kind, Target, described, in_one_line
 
 CHECKER = Path("checker", "check.py")
@@ -48,15 +47,7 @@ RECORDS = {"add-remove", "substitute"}
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What the checker said of a certificate.
-
-    Attributes:
-        verdict: PROVED if it accepts it, INCONCLUSIVE if it refuses it or the time is up, ERROR if it failed.
-        reason: why, in one line.
-        statement: what it says that the certificate shows; empty unless it accepts it.
-        readings: the files on whose reading this rests.
-        checked: how much it checked, in its own words.
-    """
+    """What the checker said of a certificate; the last three are empty unless it accepted it."""
 
     verdict: Verdict
     reason: str
@@ -93,8 +84,8 @@ def prove_every_pair(
         checker: the program that checks it.
         folder: where the certificate is written, as NAME.json, with its tables in the folder `tables` beside it.
         seconds: how long both may take together.
-        progress: called with a line that says what is being done.
-        spec: the words after `attacklab prove` that repeat this, for the line that replays the finding.
+        progress: as for `prove`.
+        spec: as for `prove`.
 
     Returns:
         PROVED if the checker accepts the certificate; INCONCLUSIVE if it refuses it or the time is up; ERROR if the
@@ -122,27 +113,24 @@ def prove_every_pair(
         write_certificate(certificate, path)
     except UsageError:
         raise
-    except OutOfTime:
-        reason = f"{seconds:.3g} s were not enough to make the certificate; allow more by --seconds"
-        return _not_written(target, Answer(verdict=Verdict.INCONCLUSIVE, reason=reason), began, spec)
     except BaseException as error:  # whatever makes the certificate raises
         if passes_through(error):
             raise
-        reason = f"making the certificate raised {in_one_line(error)}; mend what makes it"
-        return _not_written(target, Answer(verdict=Verdict.ERROR, reason=reason), began, spec)
+        verdict, reason = Verdict.ERROR, f"making the certificate raised {in_one_line(error)}; mend what makes it"
+        if isinstance(error, OutOfTime):
+            verdict = Verdict.INCONCLUSIVE
+            reason = f"{seconds:.3g} s were not enough to make the certificate; allow more by --seconds"
+        answer = Answer(verdict=verdict, reason=reason)
+        return finding_of(target, "", None, answer, time.perf_counter() - began, spec)
     say("the checker, in a process of its own")
     answer = run_checker(path, checker, seconds=deadline.left)
     return finding_of(target, certificate["relation"], path, answer, time.perf_counter() - began, spec)
 
 
 def write_certificate(certificate: Mapping[str, Any], path: Path) -> list[Path]:
-    """Write a certificate in one line, and each of its tables to a file of its own.
+    """Write a certificate in one line, and each of its tables to a file named by its SHA-256; return these files.
 
-    Tables are large, and several certificates have the same ones. In the certificate each is named by the SHA-256 of
-    its file. The same certificate gives the same bytes.
-
-    Returns:
-        The files of the tables.
+    Tables are large, and several certificates have the same ones. The same certificate gives the same bytes.
     """
     files = []
     for text in map(_to_text, certificate.get("tables", ())):
@@ -157,13 +145,7 @@ def _to_text(value: Any) -> str:
 
 
 def run_checker(path: Path, checker: Path, *, seconds: float | None = None) -> Answer:
-    """Run the checker on a certificate, in a process of its own.
-
-    Args:
-        path: the certificate.
-        checker: the program.
-        seconds: after so long it is ended; None for no limit.
-    """
+    """Run the checker on a certificate, in a process of its own that is ended after so many seconds."""
     command = [sys.executable, str(checker.resolve()), str(path.resolve())]
     try:
         done = subprocess.run(  # noqa: S603 - the user's own checker
@@ -194,16 +176,7 @@ def run_checker(path: Path, checker: Path, *, seconds: float | None = None) -> A
 def finding_of(
     target: Target, relation: str, path: Path | None, answer: Answer, seconds: float, spec: str | None
 ) -> Finding:
-    """The finding that an answer of the checker makes.
-
-    Args:
-        target: what the certificate speaks of.
-        relation: which inputs it calls neighbours; empty where none was written.
-        path: where it is; None where none was written.
-        answer: what the checker said.
-        seconds: how long all of it took.
-        spec: as for `prove_every_pair`.
-    """
+    """The finding that an answer of the checker makes; no `path` and no `relation` where nothing was written."""
     written = None
     if path is not None:
         content = path.read_bytes()
@@ -231,10 +204,6 @@ def finding_of(
     )
 
 
-def _not_written(target: Target, answer: Answer, began: float, spec: str | None) -> Finding:
-    return finding_of(target, "", None, answer, time.perf_counter() - began, spec)
-
-
 def require_same_claim(target: Target, certificate: Any) -> None:
     """Refuse a certificate that states something else than the target claims.
 
@@ -248,7 +217,7 @@ def require_same_claim(target: Target, certificate: Any) -> None:
         )
     difference = ""
     if not implies(certificate["claim"], target.claim):
-        difference = f"proves {stated_text(certificate['claim'])}, and the target claims {target.claim}"
+        difference = f"proves {json.dumps(certificate['claim'], default=str)}, and the target claims {target.claim}"
     elif not _covers_neighbours(target, certificate["relation"]):
         wanted = NEIGHBOURS.get(target.kind) or " or ".join(sorted(_relations(target)))
         difference = f"is about {certificate['relation']}, and the neighbours of the target are {wanted}"
@@ -288,24 +257,6 @@ def _implies(stated: Mapping[str, Any], claim: Claim) -> bool:
         _divergence(stated, Fraction(alpha)) <= Fraction(bound)
         for alpha, bound in zip(claim.orders, claim.epsilons, strict=True)
     )
-
-
-def stated_text(stated: Any) -> str:
-    """The claim of a certificate in words, its numbers rounded up; JSON that is no such claim as it stands."""
-    try:
-        return _stated_text(stated)
-    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
-        return json.dumps(stated, default=str)
-
-
-def _stated_text(stated: Mapping[str, Any]) -> str:
-    if stated["is"] == "ProfileDP":
-        points = [_stated_text(point) for point in stated["points"]]
-        return f"a profile of {len(points)} points, {points[0]} to {points[-1]},"
-    symbols = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "alpha": "α", "mu_squared": "μ²"}
-    numbers = {name: float_above(_rational(value)) for name, value in stated.items() if name != "is"}
-    shown = [name for name, number in numbers.items() if number or name != "delta"]
-    return ", ".join(f"{symbols[name]} = {upper_text(numbers[name], 6 if name == 'delta' else 12)}" for name in shown)
 
 
 def _pure_epsilon(stated: Mapping[str, Any]) -> Fraction | float:

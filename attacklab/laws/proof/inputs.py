@@ -9,61 +9,17 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from attacklab.laws import Limits
-from attacklab.laws.proof.search import LIMITS, Places, Search, require_small_epsilons, sampler_of
+from attacklab.laws.proof.search import Places
 from attacklab.model.domains.shapes import Graphs, Queries
 from attacklab.model.errors import UsageError, UsageTypeError
-from attacklab.model.findings import Finding, Reach, Scope
-from attacklab.model.floats import default_errors
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Kind, Target
-
-
-@default_errors
-def prove_inputs(
-    target: Target,
-    inputs: Sequence[Any],
-    *,
-    limits: Limits = LIMITS,
-    seconds: float = math.inf,
-    progress: Callable[[str], None] | None = None,
-    spec: str | None = None,
-) -> Finding:
-    """Decide a target's claim on every pair of neighbours among some inputs.
-
-    Answers and utilities are neighbours if they are at most the sensitivity apart; records and other datasets by the
-    relation of the claim or, where it has none, by every one that such inputs have; single values of a dataset target
-    without a shape are one person's record each, and all neighbours.
-
-    Args:
-        target: one that has a sampler.
-        inputs: what its kind takes; equal ones count once.
-        limits: when to stop enumerating a law.
-        seconds: when to stop whatever is being done.
-        progress: called with a line that says how far the proof has come.
-        spec: the words after `attacklab prove` that repeat this, for the line that replays the finding.
-
-    Returns:
-        VIOLATED if a pair refutes the claim; PROVED if every pair keeps it; PROVED_WITH_SLACK if some keep it only with
-        2^−58 added to δ; INCONCLUSIVE if a pair or the time leaves it open; ERROR if the sampler cannot be enumerated.
-
-    Raises:
-        UsageError: the target has no sampler, an input is not in its domain, or no two inputs are neighbours.
-    """
-    sampler_of(target)
-    require_small_epsilons(target.claim)
-    listed = _listed(target, inputs)
-    pairs = neighbours_among(target, listed)
-    if not pairs:
-        raise UsageError(f"no two of these {len(listed)} inputs are neighbours for {target.name}; give others")
-    search = Search(target, listed, pairs, limits, seconds, progress)
-    return search.finding(Scope(Reach.INPUTS, inputs=len(listed), pairs=len(pairs)), spec)
 
 
 def neighbours_among(target: Target, inputs: Sequence[Any]) -> list[Places]:
@@ -163,7 +119,7 @@ def _key(record: Any) -> Any:
     return record if isinstance(record, str) else int(record)
 
 
-def _listed(target: Target, inputs: Sequence[Any]) -> list[Any]:
+def inputs_of(target: Target, inputs: Sequence[Any]) -> list[Any]:
     """The inputs as the target takes them, each once.
 
     Raises:

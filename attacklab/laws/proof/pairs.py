@@ -13,29 +13,19 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from attacklab.laws import Law, Limits
+from attacklab.laws import Limits
 from attacklab.laws.deadline import Deadline
-from attacklab.laws.proof.inputs import prove_inputs
-from attacklab.laws.proof.search import LIMITS, Search, law_of, require_small_epsilons, sampler_of
+from attacklab.laws.proof.inputs import inputs_of, neighbours_among
+from attacklab.laws.proof.search import LIMITS, Places, Search, sampler_of
 from attacklab.laws.proof.words import finding_of
 from attacklab.model.errors import OutsideDomain, TargetError, UsageError
-from attacklab.model.findings import Finding, Scope, Verdict, described_pair
+from attacklab.model.findings import Finding, Reach, Scope, Verdict, described_pair
 from attacklab.model.floats import default_errors
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Kind, Target
 
 SECONDS = 60.0
 """The default timeout of a command or a test, over all its pairs, in seconds."""
-
-
-def laws_of(target: Target, pair: NeighbouringPair, *, limits: Limits = LIMITS) -> tuple[Law, Law]:
-    """The exact output laws of a target on a pair.
-
-    Raises:
-        ValueError: the target has no sampler.
-        LawError: the sampler cannot be enumerated; the message says why.
-    """
-    return law_of(target, pair.first, limits), law_of(target, pair.second, limits)
 
 
 @default_errors
@@ -51,10 +41,15 @@ def prove(
 ) -> Finding:
     """Decide a target's claim on one pair, or on every pair of neighbours among some inputs.
 
+    Answers and utilities are neighbours if they are at most the sensitivity apart; records and other datasets by the
+    relation of the claim or, where it has none, by every one that such inputs have; single values of a dataset target
+    without a shape are one person's record each, and all neighbours.
+
     Args:
         target: one that has a sampler.
         pair: the two inputs.
-        inputs: instead of a pair, the inputs of a finite domain (see `attacklab.model.domains.finite`).
+        inputs: instead of a pair, the inputs of a finite domain (see `attacklab.model.domains.finite`); equal ones
+            count once.
         limits: when to stop enumerating a law.
         seconds: when to stop whatever is being done; see `attacklab.laws.deadline` for what that can end.
         progress: called at the start and now and then with a line that says how far the proof has come.
@@ -66,17 +61,23 @@ def prove(
 
     Raises:
         UsageError: a pair and inputs were given, or neither; the target has no sampler, claims nothing of such a pair,
-            or claims an ε above 2^20; or what `prove_inputs` raises.
+            or claims an ε above 2^20; an input is not in its domain, or no two inputs are neighbours.
         LawError: the sampler cannot be enumerated on a pair; the message says why.
     """
     if (pair is None) == (inputs is None):
         raise UsageError("prove takes a pair or inputs; give one of them")
-    if pair is None:
-        return prove_inputs(target, inputs or (), limits=limits, seconds=seconds, progress=progress, spec=spec)
-    _require_provable(target, pair)
-    places = [(0, 1, pair.relation)]
-    search = Search(target, [pair.first, pair.second], places, limits, seconds, progress, is_one_pair=True)
-    return search.finding(Scope(), spec)
+    if pair is not None:
+        _require_provable(target, pair)
+        places: list[Places] = [(0, 1, pair.relation)]
+        search = Search(target, [pair.first, pair.second], places, limits, seconds, progress, is_one_pair=True)
+        return search.finding(Scope(), spec)
+    sampler_of(target)
+    listed = inputs_of(target, inputs or ())
+    places = neighbours_among(target, listed)
+    if not places:
+        raise UsageError(f"no two of these {len(listed)} inputs are neighbours for {target.name}; give others")
+    search = Search(target, listed, places, limits, seconds, progress)
+    return search.finding(Scope(Reach.INPUTS, inputs=len(listed), pairs=len(places)), spec)
 
 
 @default_errors
@@ -132,7 +133,6 @@ def _require_provable(target: Target, pair: NeighbouringPair) -> None:
         raise UsageError(
             f"{target.name} claims nothing of this pair: {target.why_not_covered(pair)}; give another pair"
         )
-    require_small_epsilons(target.claim)
 
 
 def default_pair(target: Target) -> NeighbouringPair:

@@ -15,19 +15,16 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, TypeAlias
 
-from attacklab.draws.errors import NeverEnds, SamplerFailed
+from attacklab.draws.errors import LawError, SamplerFailed
 from attacklab.laws import Law, Limits, enumerate_law, sampling_check
 from attacklab.laws.deadline import Deadline, OutOfTime
-from attacklab.laws.decide import MOST_EPSILON, Ruling, judge
-from attacklab.laws.enumeration import Progress
+from attacklab.laws.decide import Ruling, judge
 from attacklab.laws.fresh_process import require_agreement
 from attacklab.laws.outcomes import with_python_numbers
 from attacklab.laws.proof.words import figures_of, finding_of, otherwise, reason_of, verdict_of
-from attacklab.model.claims import Claim, PrivacyClaim, Profile
 from attacklab.model.errors import TargetError, UsageError
 from attacklab.model.findings import Finding, Scope, Verdict, described_pair
 from attacklab.model.neighbours import NeighbouringPair, Relation
-from attacklab.model.random_bits import TapedBits
 from attacklab.model.targets import Sampler, Target
 
 SLACK = Fraction(1, 1 << 58)
@@ -36,9 +33,6 @@ SLACK = Fraction(1, 1 << 58)
 LIMITS = Limits(unresolved=Fraction(1, 1 << 62))
 CLOSING_RUNS = 512
 """How many runs are spent on seeing whether a law closes."""
-
-LEFT_OPEN = Fraction(99, 100)
-"""If more of the first law of a pair than this is left open, the second is not sought."""
 
 FEWEST_RUNS = 1_000
 """Plain runs of each input, however many inputs there are; fewer only where all runs are fewer."""
@@ -53,11 +47,7 @@ Places: TypeAlias = tuple[int, int, Relation | None]
 
 
 def sampler_of(target: Target) -> Sampler:
-    """The sampler of a target.
-
-    Raises:
-        UsageError: it has none.
-    """
+    """The sampler of a target; a mistake of the user's where it has none."""
     if target.sampler is None:
         raise UsageError(
             f"{target.name} has no sampler, so its law cannot be found; "
@@ -66,38 +56,18 @@ def sampler_of(target: Target) -> Sampler:
     return target.sampler
 
 
-def law_of(
-    target: Target, input_: Any, limits: Limits = LIMITS, progress: Callable[[Progress], None] | None = None
-) -> Law:
-    """The closed law if a few runs close it, for then a claim is proved with nothing added to δ; else the enclosure."""
-    return closed_or_open_law(partial(sampler_of(target), input_), limits, progress)
-
-
 def closed_or_open_law(
     sampler: Callable[..., Any],
     limits: Limits,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[str], None] | None = None,
     is_replayed: bool = True,
 ) -> Law:
-    """The closed law if a few runs close it, else the enclosure; `is_replayed` as for `enumerate_law`."""
+    """The closed law if a few runs close it, for then a claim is proved with nothing added to δ; else the enclosure."""
     few = replace(limits, unresolved=Fraction(0), runs=min(limits.runs, CLOSING_RUNS))
-    with contextlib.suppress(NeverEnds):
+    with contextlib.suppress(LawError):  # the search that counts says what is wrong
         if enumerate_law(sampler, limits=few, progress=progress, is_replayed=False).closed:
             limits = few
     return enumerate_law(sampler, limits=limits, progress=progress, is_replayed=is_replayed)
-
-
-def require_small_epsilons(claim: Claim) -> None:
-    """Refuse a claim whose ε is too large to be decided.
-
-    Raises:
-        UsageError: it is.
-    """
-    epsilons = claim.points if isinstance(claim, (PrivacyClaim, Profile)) else ()
-    if max(epsilons, default=0.0) > MOST_EPSILON:
-        raise UsageError(
-            f"a claim must have an epsilon of at most 2^20 to be proved, not {max(epsilons)}; claim a smaller one"
-        )
 
 
 @dataclass
@@ -105,12 +75,6 @@ class Search:
     """The search for the worst of some pairs.
 
     Attributes:
-        target: one that has a sampler.
-        inputs: what its kind takes.
-        pairs: pairs of these.
-        limits: when to stop enumerating a law.
-        seconds: when to stop whatever is being done.
-        progress: called with a line that says how far the proof has come.
         is_one_pair: whether the inputs are the two of one pair, rather than a domain.
         line: how far the proof has come.
         found_in: how many seconds the laws took.
@@ -127,11 +91,7 @@ class Search:
     found_in: float = 0.0
 
     def finding(self, scope: Scope, spec: str | None) -> Finding:
-        """Search, and say what was found.
-
-        Raises:
-            LawError: the sampler of one pair cannot be enumerated; for a domain that is an ERROR.
-        """
+        """Search, and say what was found; a sampler that cannot be enumerated raises for a pair, else is an ERROR."""
         started = time.perf_counter()
         self._deadline = Deadline(self.seconds)
         try:
@@ -154,15 +114,14 @@ class Search:
         worst, counts = self._worst(laws)
         first, second = (laws[place] for place in worst.places[:2])
         verdict = verdict_of(worst.ruling)
-        reason = self._reason(worst, counts, laws)
+        of_all = f"the worst of {counts.total():,} pairs: " if counts.total() > 1 else ""
+        reason = f"{of_all}{reason_of(worst.ruling, first, second)}"
         if verdict is not Verdict.INCONCLUSIVE:
             reason += f"; {self._confirmed(enumerated)} plain runs agree"
         reason += self._conclusion(worst, counts, enumerated)
         if verdict in (Verdict.PROVED, Verdict.PROVED_WITH_SLACK):
             reason += f"; {ASSUMPTION}"
-        if len(first) == len(second) == 1 and self._draws_nothing(worst.places):
-            reason += "; the sampler drew no random bits"
-        elif first.closed and len(first) == 1 and first == second:
+        if first.closed and len(first) == 1 and first == second:
             reason += f"; every run gives {next(iter(first))!r}, so check that the sampler returns what it drew"
         fields = {"verdict": verdict, "reason": reason, "pair": self._described(worst.places)}
         return fields | figures_of(self.target, worst.ruling, first, second)
@@ -171,11 +130,9 @@ class Search:
         """The law of each input; a failure of the sampler says of which."""
         laws: list[Law] = []
         for number, input_ in enumerate(self.inputs):
-            began = time.perf_counter()
-            if self.is_one_pair and laws and laws[0].unresolved > LEFT_OPEN:
-                return [*laws, Law({})]  # the second law, whatever it is, would decide nothing
+            began, sampler = time.perf_counter(), partial(sampler_of(self.target), input_)
             try:
-                laws.append(law_of(self.target, input_, self.limits, self._begin(f"the law of {self._name(number)}")))
+                laws.append(closed_or_open_law(sampler, self.limits, self._begin(f"the law of {self._name(number)}")))
                 self.found_in += time.perf_counter() - began
             except SamplerFailed as error:
                 where = self._name(number) if self.is_one_pair else f"input {input_!r}"
@@ -191,16 +148,6 @@ class Search:
                 self._begin(f"judging laws of {len(first)} and {len(second)} outcomes")
             judged.append(_Judged(places, judge(self.target.claim, first, second, slack=SLACK)))
         return max(judged, key=lambda pair: pair.weight), Counter(verdict_of(pair.ruling) for pair in judged)
-
-    def _reason(self, worst: _Judged, counts: Counter[Verdict], laws: Sequence[Law]) -> str:
-        first, second = (laws[place] for place in worst.places[:2])
-        if self.is_one_pair and first.unresolved > LEFT_OPEN:
-            return (
-                f"law of {len(first)} outcomes on the first input, {float(first.unresolved):.2g} of the mass left "
-                "open, so the second law was not sought"
-            )
-        of_all = f"the worst of {counts.total():,} pairs: " if counts.total() > 1 else ""
-        return f"{of_all}{reason_of(worst.ruling, first, second)}"
 
     def _conclusion(self, worst: _Judged, counts: Counter[Verdict], laws: Sequence[Law]) -> str:
         verdict = verdict_of(worst.ruling)
@@ -234,35 +181,22 @@ class Search:
 
     def _late(self, late: OutOfTime) -> str:
         fewer = "" if self.is_one_pair else " or give fewer inputs"
-        advice = late.stuck or f"allow more time{fewer}; {otherwise(self.target)}"
-        return f"{self.seconds:.3g} s were not enough (reached: {self.line}); {advice}"
-
-    def _draws_nothing(self, places: Places) -> bool:
-        """Whether the sampler returns without drawing a bit, on both inputs."""
-        try:
-            for place in places[:2]:
-                sampler_of(self.target)(self.inputs[place], TapedBits(0, 0))
-        except Exception:  # TapeEnded, or whatever the sampler makes of it
-            return False
-        return True
+        ends = f"the sampler was at {late.where}: make sure that it ends, or " if late.where else ""
+        reached = f"{self.seconds:.3g} s were not enough (reached: {self.line}); {ends}allow more time{fewer}"
+        return f"{reached}; {otherwise(self.target)}"
 
     def _name(self, number: int) -> str:
-        return (
-            f"the {('first', 'second')[number]} input"
-            if self.is_one_pair
-            else f"input {number + 1} of {len(self.inputs)}"
-        )
+        if self.is_one_pair:
+            return f"the {('first', 'second')[number]} input"
+        return f"input {number + 1} of {len(self.inputs)}"
 
     def _described(self, places: Places) -> dict[str, Any]:
         return described_pair(NeighbouringPair(self.inputs[places[0]], self.inputs[places[1]], places[2]))
 
-    def _begin(self, line: str) -> Callable[[Progress], None]:
+    def _begin(self, line: str) -> Callable[[str], None]:
         """Report the next step; return the function that reports the progress of its search."""
         self._say(line)
-        return lambda reached: self._say(
-            f"{line}, now of {reached.name}: {reached.runs:,} runs, {reached.laws:,} laws of called samplers, "
-            f"{reached.tapes:,} runs waiting, {reached.unresolved:.2g} of the mass open"
-        )
+        return lambda reached: self._say(f"{line}, now of {reached}")
 
     def _say(self, line: str) -> None:
         self.line = line

@@ -26,11 +26,8 @@ OTHER_PROOFS = {
 def finding_of(target: Target, proved: str, spec: str | None, **rest: Any) -> Finding:
     """The finding of a proof by exact laws.
 
-    Args:
-        target: what was proved.
-        proved: the argument of `prove` that says for which inputs.
-        spec: the words after `attacklab prove` that repeat this.
-        **rest: the fields that the laws decide.
+    `proved` is the argument of `prove` that says for which inputs, and `spec` the words after `attacklab prove` that
+    repeat this.
     """
     return Finding(
         target=target.name,
@@ -133,7 +130,5 @@ def _described_event(ruling: Ruling, first: Law, second: Law) -> str:
     outcomes = sorted(ruling.event, key=lambda outcome: (-likelier.mass(outcome), str(outcome)))
     if not outcomes:
         return ""
-    shown = ", ".join(str(with_python_numbers(outcome)) for outcome in outcomes[:8]) + (
-        ", …" if len(outcomes) > 8 else ""
-    )
+    shown = ", ".join([*(str(with_python_numbers(outcome)) for outcome in outcomes[:8]), *["…"][: len(outcomes) > 8]])
     return f"{'second' if ruling.reverse else 'first'} input likelier than allowed: {shown}"

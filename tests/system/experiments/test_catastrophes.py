@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from attacklab.laws import enumerate_law
-from attacklab.laws.proof import prove_inputs
+from attacklab.laws.proof import prove
 from attacklab.model.domains.finite import all_databases
 from attacklab.model.findings import Verdict
 from attacklab.model.random_bits import SeededBits
@@ -17,10 +17,10 @@ from mechanisms.catastrophe import exact, naive
 
 def test_the_coin_in_doubles_is_refuted_on_every_pair_and_the_exact_one_is_proved_on_every_pair() -> None:
     databases = all_databases(2, [0, 1])
-    refuted = prove_inputs(naive_catastrophe(), databases)
+    refuted = prove(naive_catastrophe(), inputs=databases)
     assert refuted.verdict is Verdict.VIOLATED
     assert "8 of 8 pairs refute the claim" in refuted.reason
-    assert prove_inputs(exact_catastrophe(), databases).verdict is Verdict.PROVED
+    assert prove(exact_catastrophe(), inputs=databases).verdict is Verdict.PROVED
 
 
 @pytest.mark.parametrize("delta", [Fraction(1, 3), Fraction(5, 1 << 60)])

@@ -126,12 +126,6 @@ def test_an_undecided_claim_names_the_proof_that_would_decide_it() -> None:
     assert finding.reason.endswith(" would decide it: --all writes a certificate and has it checked")
 
 
-def test_a_law_that_is_nearly_all_open_ends_the_proof_without_the_second() -> None:
-    finding = proved(lambda answer, bits: answer + bits.take(64), limits=Limits(unresolved=LIMITS.unresolved, runs=8))
-    assert finding.verdict is Verdict.INCONCLUSIVE
-    assert ", 1 of the mass left open, so the second law was not sought; " in finding.reason
-
-
 def test_a_failure_says_on_which_input() -> None:
     def fails_on_one(answer: float, bits: RandomBits) -> int:
         return 1 // int(answer == 0) + bits.take(1)
@@ -148,11 +142,6 @@ def test_a_sampler_that_drops_what_it_drew_is_told_of() -> None:
     finding = proved(forgets_to_return)
     assert finding.verdict is Verdict.PROVED
     assert finding.reason.endswith("; every run gives None, so check that the sampler returns what it drew")
-
-
-def test_a_law_without_a_random_bit_is_said_to_be_one() -> None:
-    assert "drew no random bits" in proved(telling).reason
-    assert "drew no random bits" not in proved(response).reason
 
 
 def test_every_pair_that_a_target_declares_is_proved() -> None:

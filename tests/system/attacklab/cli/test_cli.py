@@ -452,7 +452,7 @@ MISTAKES = [
     ("audit some_targets.py:numbered", "returned a dict with keys that are not strings"),
     ("audit some_targets.py:target --workers 2 --scheduler tcp://h:1", "exclude each other; leave one out"),
     ("audit some_targets.py:targt --isolate", "has no 'targt'"),
-    ("prove some_targets.py:vast", "epsilon of at most 2^20 to be proved, not 2097152.0"),
+    ("prove some_targets.py:vast", "must lie in [-2^20, 2^20], not 2097152.0; claim a smaller ε"),
     ("prove some_targets.py:vast --first 1,2 --second 1,3", "a noise target takes a number for each"),
     ("audit nowhere.py:target --isolate", "there is no file nowhere.py"),
     ("audit --exec nowhere --kind noise --epsilon 1", "there is no program 'nowhere'"),

@@ -144,7 +144,7 @@ def test_a_function_that_makes_a_target_is_asked_for_the_claim(attacklab: Any) -
         ("endless", "_endless gave no outcome in 1,000 runs"),
         ("stateful", "draws from elsewhere (random.random)"),
         ("listing", "an outcome must be made of numbers, strings, bytes, None and tuples, not of list"),
-        ("huge", "an outcome of type int is too long for JSON"),
+        ("huge", "an outcome of type int is too long to be written"),
         ("forking", " of samplers.py) asks the system (os.fork)"),
         ("timed", " of samplers.py) reads the clock (time.time)"),
         ("wide", "an outcome is an integer uniform over 2^100000 or more values, and a law lists at most 1,000,000; "),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.laws.proof import prove, prove_inputs, search
+from attacklab.laws.proof import prove, search
 from attacklab.laws.proof.inputs import neighbours_among
 from attacklab.model.claims import ZeroConcentrated
 from attacklab.model.domains import Domain
@@ -25,6 +25,10 @@ from attacklab.model.random_bits import REJECTED, RandomBits
 from attacklab.model.targets import Target
 
 LN_2 = math.nextafter(math.log(2), 1)
+
+
+def proved(target: Target, inputs: Any, **options: Any) -> Finding:
+    return prove(target, inputs=inputs, **options)
 
 
 def never(*_: Any) -> Any:
@@ -60,13 +64,13 @@ def test_one_pair_out_of_many_that_breaks_the_claim_is_the_one_shown() -> None:
     def from_five(answer: float, bits: RandomBits) -> int:
         return parity(answer, bits) if answer < 5 else 2
 
-    finding = prove_inputs(noise(from_five), range(8))
+    finding = proved(noise(from_five), range(8))
     assert finding.verdict is Verdict.VIOLATED
     assert finding.pair is not None
     assert [finding.pair[side]["readable"] for side in ("first", "second")] == [["4.0"], ["5.0"]]
     assert finding.event
     assert finding.reason.endswith("; 1 of 7 pairs refute the claim")
-    assert prove_inputs(noise(from_five), range(5)).verdict is Verdict.PROVED
+    assert proved(noise(from_five), range(5)).verdict is Verdict.PROVED
 
 
 def test_the_worst_pair_needs_more_than_the_others() -> None:
@@ -75,13 +79,13 @@ def test_the_worst_pair_needs_more_than_the_others() -> None:
     def coin(answer: float, bits: RandomBits) -> bool:
         return bool(bits.take(3) < 2 + int(answer))
 
-    finding = prove_inputs(noise(coin, 1.0), [2, 1, 0])
+    finding = proved(noise(coin, 1.0), [2, 1, 0])
     assert finding.epsilon_lower == pytest.approx(math.log(3 / 2))
-    wider = prove_inputs(noise(coin, 1.0, sensitivity=2.0), [2, 1, 0])
+    wider = proved(noise(coin, 1.0, sensitivity=2.0), [2, 1, 0])
     assert wider.scope == Scope(Reach.INPUTS, inputs=3, pairs=3)
     assert wider.epsilon_lower == pytest.approx(math.log(2))
     rho = Target.noise(never, claim=ZeroConcentrated(0.5)).exact(coin)
-    told = re.search(r"need ρ ≥ ([\d.]+) \(by order α", prove_inputs(rho, [2, 1, 0]).reason)
+    told = re.search(r"need ρ ≥ ([\d.]+) \(by order α", proved(rho, [2, 1, 0]).reason)
     assert told is not None
     assert float(told[1]) == pytest.approx(max(rho_of(3 / 8, 1 / 4), rho_of(1 / 4, 3 / 8)), rel=1e-3)
 
@@ -102,7 +106,7 @@ def test_each_law_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return found(target, input_, *rest)
 
     monkeypatch.setattr("attacklab.laws.proof.search.law_of", counted)
-    prove_inputs(noise(parity, sensitivity=9.0), range(6))
+    proved(noise(parity, sensitivity=9.0), range(6))
     assert asked == dict.fromkeys(range(6), 1)
 
 
@@ -116,7 +120,7 @@ def count_of_ones(records: Any, bits: RandomBits) -> int:
 def test_databases_are_neighbours_by_the_relation_of_the_claim(relation: Relation | None, expected: int) -> None:
     """By hand: {} – 0, 1; 0 – 00, 01, 10; 1 – 01, 10, 11 one record deleted; 0 – 1; 00 – 01 – 11 – 10 – 00 replaced."""
     target = Target.sum(never, bounds=(0, 1), epsilon=LN_2, relation=relation).exact(count_of_ones)
-    finding = prove_inputs(target, all_databases(2, [0, 1]))
+    finding = proved(target, all_databases(2, [0, 1]))
     assert finding.scope is not None
     assert finding.scope.pairs == expected
     assert finding.verdict is Verdict.PROVED
@@ -196,8 +200,8 @@ def test_inputs_take_the_type_of_their_kind_and_of_the_domain() -> None:
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("attacklab.laws.proof.search.law_of", law)
-        prove_inputs(noise(parity), [0, 1])
-        prove_inputs(noise(parity, domain=Domain(integers=True)), [0.0, 1])
+        proved(noise(parity), [0, 1])
+        proved(noise(parity, domain=Domain(integers=True)), [0.0, 1])
     assert seen == [float, float, int, int]
 
 
@@ -207,7 +211,7 @@ def test_time_that_is_up_is_inconclusive_and_says_how_far_it_came() -> None:
             pass
         return parity(answer, bits)
 
-    finding = prove_inputs(noise(hanging), [0, 1, 2], seconds=1.0)
+    finding = proved(noise(hanging), [0, 1, 2], seconds=1.0)
     assert finding.verdict is Verdict.INCONCLUSIVE
     assert finding.reason.startswith("1 s were not enough (reached: the law of input 3 of 3); one run of the sampler")
 
@@ -216,7 +220,7 @@ def test_a_sampler_that_fails_is_an_error_that_names_the_input() -> None:
     def failing(answer: float, bits: RandomBits) -> int:
         return 1 // int(answer < 2) + bits.take(1)
 
-    finding = prove_inputs(noise(failing), [0, 1, 2])
+    finding = proved(noise(failing), [0, 1, 2])
     assert finding.verdict is Verdict.ERROR
     assert finding.reason.startswith("on input 2.0, failing raised ZeroDivisionError(")
 
@@ -225,7 +229,7 @@ def test_plain_runs_contradict_a_sampler_that_behaves_otherwise_in_a_proof() -> 
     def looking(answer: float, bits: RandomBits) -> int:
         return parity(answer, bits) if type(bits).__name__ != "SeededBits" else 7
 
-    finding = prove_inputs(noise(looking), [0, 1])
+    finding = proved(noise(looking), [0, 1])
     assert finding.verdict is Verdict.ERROR
 
 
@@ -247,7 +251,7 @@ def test_plain_runs_contradict_a_sampler_that_behaves_otherwise_in_a_proof() -> 
 )
 def test_inputs_that_cannot_be_proved_are_refused_in_words(target: Target, inputs: Any, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        prove_inputs(target, inputs)
+        proved(target, inputs)
 
 
 def test_a_proof_takes_a_pair_or_inputs() -> None:
