@@ -17,7 +17,7 @@ from attacklab.draws.uniform import is_undecided, settled
 from attacklab.laws.law import Law, total
 from attacklab.laws.names import Names, arithmetic
 from attacklab.laws.outcomes import tag
-from attacklab.laws.replay import Replays
+from attacklab.laws.replay import NOTED, Replays
 from attacklab.laws.snapshot import CannotCompare, call_parts, is_fixed, pickled
 from attacklab.model.errors import UsageError, UsageTypeError, passes_through
 from attacklab.model.releases import in_one_process
@@ -98,8 +98,8 @@ def enumerate_law(
         arguments: what it is called with.
         limits: when to end; `Limits()` if not given.
         progress: called after every 256 runs and at the end, with a line that says how far the search has come.
-        is_replayed: whether leaves are played again, which takes most of the time; not needed for a law that is found
-            a second time.
+        is_replayed: whether all leaves are played again, which takes most of the time, or the first ones only: enough
+            for a law that is found a second time.
 
     Returns:
         The law; what the limits left out is unresolved. Unless the law is closed, masses are rounded down to multiples
@@ -168,7 +168,7 @@ class _Explorer:
                 raise StateChanged(f"{place} changed during a run of {name}; keep nothing between runs or rounds")
             if outcome is not PutAside:
                 known = None if isinstance(value, Span) else outcome
-                if self._is_replayed:
+                if self._is_replayed or self._replays.leaves < NOTED:
                     self._replays.check(name, sampler, arguments, played.leaf(returned), known)
                 masses.add(outcome, value, played)
             if self._runs % REPORTED == 1:

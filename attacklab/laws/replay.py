@@ -25,7 +25,7 @@ from attacklab.model.random_bits import RandomBits
 from attacklab.model.releases import in_one_process
 
 #: The names are noted that code reads in as many leaves, and in every leaf after so many more: noting takes time.
-_NOTED = 16
+NOTED = 16
 
 #: How many points inside the decided intervals of a leaf are played, besides their ends.
 _INNER = 64
@@ -106,7 +106,7 @@ class Replays:
         self._rng = random.Random(20_240)
         self._source = PlainBits()
         self._names = names
-        self._leaves = 0
+        self.leaves = 0
 
     def check(
         self, name: str, sampler: Callable[..., Any], arguments: tuple[Any, ...], leaf: Leaf, known: Hashable
@@ -115,8 +115,8 @@ class Replays:
 
         `known` is the tag of the outcome; None if that is the integer which the leaf leaves undecided.
         """
-        self._leaves += 1
-        is_noted = self._leaves <= _NOTED or self._leaves % _NOTED == 0
+        self.leaves += 1
+        is_noted = self.leaves <= NOTED or self.leaves % NOTED == 0
         for at, values in enumerate(self._points(leaf)):
             expected = known if leaf.returned is None else tag(values[leaf.returned])
             with self._names.noted() if is_noted and not at else contextlib.nullcontext():

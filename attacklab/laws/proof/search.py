@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, TypeAlias
 
-from attacklab.draws.errors import LawError, SamplerFailed
+from attacklab.draws.errors import NeverEnds, SamplerFailed
 from attacklab.laws import Law, Limits, enumerate_law, sampling_check
 from attacklab.laws.deadline import Deadline, OutOfTime
 from attacklab.laws.decide import Ruling, judge
@@ -64,7 +64,7 @@ def closed_or_open_law(
 ) -> Law:
     """The closed law if a few runs close it, for then a claim is proved with nothing added to δ; else the enclosure."""
     few = replace(limits, unresolved=Fraction(0), runs=min(limits.runs, CLOSING_RUNS))
-    with contextlib.suppress(LawError):  # the search that counts says what is wrong
+    with contextlib.suppress(NeverEnds):
         if enumerate_law(sampler, limits=few, progress=progress, is_replayed=False).closed:
             limits = few
     return enumerate_law(sampler, limits=limits, progress=progress, is_replayed=is_replayed)

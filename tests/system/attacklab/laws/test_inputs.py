@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections import Counter
 from fractions import Fraction
 from typing import Any
 
@@ -97,17 +96,18 @@ def rho_of(p: float, q: float) -> float:
     return float(np.max(sums / (orders - 1) / orders))
 
 
-def test_each_law_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: Counter[float] = Counter()
-    found = search.law_of
+def test_each_law_is_found_once_of_an_input_in_the_type_of_its_kind_and_domain(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    found = search.closed_or_open_law
 
-    def counted(target: Target, input_: Any, *rest: Any) -> Any:
-        asked[input_] += 1
-        return found(target, input_, *rest)
+    def counted(sampler: Any, *rest: Any, **options: Any) -> Any:
+        asked.append(sampler.args[0])
+        return found(sampler, *rest, **options)
 
-    monkeypatch.setattr("attacklab.laws.proof.search.law_of", counted)
+    monkeypatch.setattr(search, "closed_or_open_law", counted)
     proved(noise(parity, sensitivity=9.0), range(6))
-    assert asked == dict.fromkeys(range(6), 1)
+    proved(noise(parity, domain=Domain(integers=True)), [0.0, 1])
+    assert list(map(repr, asked)) == ["0.0", "1.0", "2.0", "3.0", "4.0", "5.0", "0", "1"]
 
 
 def count_of_ones(records: Any, bits: RandomBits) -> int:
@@ -190,21 +190,6 @@ def test_the_shape_of_a_domain_says_what_neighbours_are() -> None:
     assert neighbours_among(records, [np.array([]), np.array([1.0])]) == [(0, 1, Relation.ADD_REMOVE)]
 
 
-def test_inputs_take_the_type_of_their_kind_and_of_the_domain() -> None:
-    seen: list[Any] = []
-    found = search.law_of
-
-    def law(*arguments: Any) -> Any:
-        seen.append(type(arguments[1]))
-        return found(*arguments)
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("attacklab.laws.proof.search.law_of", law)
-        proved(noise(parity), [0, 1])
-        proved(noise(parity, domain=Domain(integers=True)), [0.0, 1])
-    assert seen == [float, float, int, int]
-
-
 def test_time_that_is_up_is_inconclusive_and_says_how_far_it_came() -> None:
     def hanging(answer: float, bits: RandomBits) -> int:
         while answer == 2:
@@ -213,7 +198,9 @@ def test_time_that_is_up_is_inconclusive_and_says_how_far_it_came() -> None:
 
     finding = proved(noise(hanging), [0, 1, 2], seconds=1.0)
     assert finding.verdict is Verdict.INCONCLUSIVE
-    assert finding.reason.startswith("1 s were not enough (reached: the law of input 3 of 3); one run of the sampler")
+    assert finding.reason.startswith(
+        "1 s were not enough (reached: the law of input 3 of 3); the sampler was at test_i"
+    )
 
 
 def test_a_sampler_that_fails_is_an_error_that_names_the_input() -> None:
