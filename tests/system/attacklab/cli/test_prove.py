@@ -254,7 +254,7 @@ def test_a_sampler_that_never_ends_is_told_in_one_line_when_the_time_is_up(attac
     assert (status, err) == (2, "")
     (finding,) = findings_of(out)
     assert finding["verdict"] == "inconclusive"
-    assert finding["reason"].startswith("1 s were not enough (reached: the law of the first input); one run of the ")
+    assert finding["reason"].startswith("1 s were not enough (reached: the law of the first input); the sampler was ")
     assert "samplers.py:" in finding["reason"]
 
 
