@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 from attacklab.laws import Limits
-from attacklab.laws.proof import LIMITS, default_pair, prove, prove_all
+from attacklab.laws.proof import LIMITS, SLACK, default_pair, prove, prove_all
 from attacklab.model.claims import GaussianDP, PrivacyClaim, Renyi, ZeroConcentrated
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import EXACT_LAW, WORST_FIRST, Finding, Verdict, decisive, lower_text, upper_text
@@ -96,7 +97,8 @@ def test_a_claim_is_proved_refuted_or_left_open_and_only_a_refuted_one_has_an_ev
     finding = proved(sampler, **options)
     assert finding.verdict is verdict
     assert bool(finding.event) == (verdict is Verdict.VIOLATED)
-    assert ("added to δ" in finding.reason) == (verdict is Verdict.PROVED_WITH_SLACK)
+    assert ("2^−58 added to δ" in finding.reason) == (verdict is Verdict.PROVED_WITH_SLACK)
+    assert Fraction(1, 2**58) == SLACK
 
 
 def test_an_undecided_claim_names_the_proof_that_would_decide_it() -> None:

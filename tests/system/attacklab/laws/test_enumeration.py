@@ -219,20 +219,6 @@ def test_the_heaviest_of_too_many_runs_are_kept() -> None:
     assert not law.closed
 
 
-def test_called_samplers_see_the_type_of_their_arguments() -> None:
-    def kind(argument: object, bits: RandomBits) -> str:
-        return f"{type(argument).__name__}{bits.take(1)}"
-
-    def kinds(bits: RandomBits) -> tuple[str, ...]:
-        return tuple(bits.call(kind, argument) for argument in (1, True, 1.0, Fraction(1), -0.0, bits.take(2)))
-
-    law = enumerate_law(kinds)
-    assert set(law.map(lambda names: tuple(name[:-1] for name in names))) == {
-        ("int", "bool", "float", "Fraction", "float", "int")
-    }
-    assert set(law.masses.values()) == {mpq(1, 2**6)}
-
-
 def test_what_called_samplers_leave_open_stays_open_in_the_caller() -> None:
     def twice(bits: RandomBits) -> bool:
         return bits.call(bernoulli_exp, Fraction(1)) and bits.call(bernoulli_exp, Fraction(1))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import bisect
 import decimal
 import functools
-import itertools
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -31,10 +29,6 @@ class Frozen:
     def release(self, bits: RandomBits) -> bool:
         return bits.take(4) < self.threshold
 
-    def one_round(self, bits: RandomBits) -> bool | None:
-        draw = bits.take(4)
-        return draw < self.threshold if draw < 12 else REJECTED
-
     def __call__(self, bits: RandomBits) -> bool:
         return bits.call(self.release)
 
@@ -52,15 +46,6 @@ class WithItsLaw:
 
     def law(self) -> Any:
         return enumerate_law(self.release)
-
-
-class Computing:
-    @functools.cached_property
-    def table(self) -> list[bool]:
-        return [True, False, False, False]
-
-    def release(self, bits: RandomBits) -> bool:
-        return self.table[bits.take(2)]
 
 
 class Template(ABC):
@@ -85,11 +70,6 @@ class Concrete(Template):
 class Parameters(NamedTuple):
     sides: int
     names: tuple[str, ...] = ()
-
-
-@functools.lru_cache(maxsize=8)
-def table_of(sides: int) -> tuple[bool, ...]:
-    return tuple(number == 0 for number in range(sides))
 
 
 @functools.cache
@@ -143,42 +123,15 @@ def by_a_loop(bits: RandomBits) -> bool:
     return draw < 3
 
 
-def by_a_local_buffer(bits: RandomBits) -> bool:
-    buffer: list[int] = []
-    for _ in range(2):
-        buffer.append(bits.take(1))  # noqa: PERF401 - a buffer that grows
-    return not any(buffer)
-
-
-def by_a_local_generator(bits: RandomBits) -> bool:
-    return all(bit for bit in (bits.take(1) for _ in range(2)))
-
-
-def imported(bits: RandomBits) -> bool:
-    import operator
-
-    return bool(operator.eq(bits.take(2), 3))
-
-
-def matched(bits: RandomBits) -> bool:
-    match int(bits.take(2)):
-        case 0:
-            return True
-        case _:
-            return False
-
-
 SAMPLERS: dict[str, Callable[[RandomBits], Any]] = {
     "a method": Frozen(4).release,
     "an object that is called": Frozen(4),
-    "a round that is a method": lambda bits: bits.repeat(Frozen(3).one_round),
+    "a round that is a method": lambda bits: bits.repeat(WithItsLaw(3).one_round),
     "an object that finds its own law": WithItsLaw(3).release,
-    "a table computed once": Computing().release,
     "a template method": Concrete().release,
     "a class method": Concrete.of_the_class,
     "a partial": functools.partial(lambda share, bits: bits.take(4) < share, 4),
     "a closure over a Fraction": threshold_of(Fraction(1, 4)),
-    "a table in a cache": lambda bits: table_of(4)[bits.take(2)],
     "a list in a cache": lambda bits: list_of(4)[bits.take(2)],
     "a number in a cache": lambda bits: bits.take(2) < 4 * share_of(4),
     "a sampler in a cache": lambda bits: bits.call(sampler_of(1)),
@@ -190,15 +143,8 @@ SAMPLERS: dict[str, Callable[[RandomBits], Any]] = {
     "a decimal context": in_a_context,
     "a log": logged,
     "a loop": by_a_loop,
-    "a local buffer": by_a_local_buffer,
-    "a local generator": by_a_local_generator,
-    "an import inside": imported,
-    "a match statement": matched,
-    "bisect": lambda bits: bisect.bisect([1 << 14, 1 << 15], bits.take(16)) == 0,
-    "a range": lambda bits: bits.take(4) in range(4),
     "shifts and masks": lambda bits: not bits.take(5) >> 3 & 3,
     "sorted draws": lambda bits: max(bits.take(3), bits.take(3)) < 4,
-    "itertools": lambda bits: next(itertools.compress("ab", (bits.take(2) == 0, True))) == "a",
 }
 
 
