@@ -21,7 +21,7 @@ from gmpy2 import mpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attacklab.draws.errors import NeverEnds, OpaqueOutcome, SamplerFailed
+from attacklab.draws.errors import LooksAtDraws, NeverEnds, OpaqueOutcome, SamplerFailed
 from attacklab.laws import LawError, Limits, enumerate_law, exp_bounds
 from attacklab.laws.proof.search import closed_or_open_law
 from attacklab.model.random_bits import TapedBits, TapeEnded
@@ -400,6 +400,7 @@ REFUSED: dict[str, tuple[Callable[[RandomBits], Any], type[LawError], str]] = {
     "no end without a bit": (calls_a_constant_forever, NeverEnds, "^calls_a_constant_forever gave no outcome"),
     "endless recursion": (calls_itself, SamplerFailed, "calls_itself raised RecursionError"),
     "an exception": (lambda bits: 1 / bits.take(1), SamplerFailed, "raised ZeroDivisionError"),
+    "the type of a draw": (lambda bits: type(bits.take(8)) is int, LooksAtDraws, "as plain integers"),
     "a list": (lambda bits: [bits.take(1)], OpaqueOutcome, "list"),
     "2.0 bits": (lambda bits: bits.take(2.0), SamplerFailed, "'float' object cannot be interpreted as an integer"),
     "-1 bits": (lambda bits: bits.take(-1), SamplerFailed, "count must be at least 0"),
