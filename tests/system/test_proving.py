@@ -96,8 +96,8 @@ def test_the_tests_of_the_page_end_as_it_says(pytester: pytest.Pytester) -> None
     result.assert_outcomes(passed=int(passed), failed=int(failed))
     result.stdout.fnmatch_lines(
         [
-            "FAIL  hasty_count   test_counts.py::*   claims ε = 0.7, shown:",
-            "      ε ≥ 1.38",
+            "FAIL  hasty_count   test_counts.py::*",
+            "*ε ≥ 1.38",
             "  inputs: 0 and 1",
         ]
     )
