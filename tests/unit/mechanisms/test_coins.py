@@ -7,10 +7,9 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import gmpy2
-import numpy as np
 import pytest
 
-from attacklab.model.random_bits import SeededBits, TapedBits, TapeEnded
+from attacklab.model.random_bits import TapedBits, TapeEnded
 from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
 from mechanisms.randomness import RandomBits
 
@@ -50,17 +49,3 @@ def test_bernoulli_exp_encloses_the_exponential(gamma: Fraction) -> None:
     total = counts.total()
     assert counts[True] / total <= truth <= (counts[True] + counts[None]) / total
     assert counts[None] / total < 0.05
-
-
-@pytest.mark.parametrize(
-    ("call", "named"),
-    [
-        (lambda bits: uniform_below(0, bits), "bound"),
-        (lambda bits: bernoulli(Fraction(3, 2), bits), "probability"),
-        (lambda bits: bernoulli_exp(Fraction(-1, 2), bits), "gamma"),
-        (lambda bits: bits.take(-1), "count"),
-    ],
-)
-def test_arguments_out_of_range_are_named(call: Callable[[RandomBits], object], named: str) -> None:
-    with pytest.raises(ValueError, match=named):
-        call(SeededBits(np.random.default_rng(0)))

@@ -13,8 +13,6 @@ import pytest
 
 from mechanisms.core.grid import LIMIT, Grid
 from mechanisms.core.records import Answer, Count, CountFrom, Counts, Histogram, Total
-from mechanisms.core.scores import Utilities
-from mechanisms.core.select import Select
 from mechanisms.core.term import Query
 
 EITHER = "add-remove or substitute"
@@ -145,41 +143,7 @@ def test_histograms_count_every_cell_in_its_place() -> None:
     assert Counts().of([3, 2.0, 10**30]).tolist() == [3, 2, LIMIT]
 
 
-@pytest.mark.parametrize(
-    ("make", "error"),
-    [
-        (lambda: Total(0, 0, Grid(0)), "upper must be above lower"),
-        (lambda: Total(1, 0, Grid(0)), "upper must be above lower"),
-        (lambda: Total(0.1, 1, Grid(-2)), "lower must be a multiple of the grid's step"),
-        (lambda: Total(0, 0.1, Grid(-2)), "upper must be a multiple of the grid's step"),
-        (lambda: Total(Fraction(1, 3), Fraction(4, 3), Grid(0), above_lower=True), "bounds must be doubles"),
-        (lambda: Total(0.1, 1, Grid(-2), above_lower=True), "upper − lower must be a multiple"),
-        (lambda: Total(0, math.inf, Grid(0)), "upper must be a finite number"),
-        (lambda: Total(0, 1, Grid(0), "answers"), "relation must be 'add-remove', 'substitute'"),
-        (lambda: Count("node"), "relation must be"),
-        (lambda: Histogram(()), "at least one cell"),
-        (lambda: Histogram(("a", "a")), "each of them once"),
-        (lambda: Answer(0, Grid(0)), "sensitivity must be above 0"),
-        (lambda: CountFrom(math.nan), "bound must be a finite number"),
-    ],
-)
-def test_a_query_that_nothing_bounds_is_refused_when_it_is_made(make: Any, error: str) -> None:
-    with pytest.raises(ValueError, match=error):
-        make()
-
-
 @pytest.mark.parametrize("form", [list, np.array])
 def test_a_sum_that_no_double_holds_is_exact(form: Any) -> None:
     assert Total(0, 2**53, Grid(0)).of(form([2**53, 1])) == 2**53 + 1
     assert Total(-(2**53), 2**53, Grid(0)).of(form([2.0**53] * 3 + [1.0, -1.0, 1.0])) == 3 * 2**53 + 1
-
-
-@pytest.mark.parametrize("wrong", ["False", "", 1, 0, None, np.bool_(False)])
-def test_what_merely_counts_as_true_or_false_is_refused(wrong: Any) -> None:
-    for make in (
-        lambda: Utilities(monotone=wrong),
-        lambda: Total(Fraction(0), Fraction(1), Grid(0), above_lower=wrong),
-        lambda: Select(Utilities(), Fraction(1), concentrated=wrong),
-    ):
-        with pytest.raises(TypeError, match="must be True or False"):
-            make()

@@ -443,32 +443,6 @@ def test_huge_and_tiny_rates_are_drawn_with() -> None:
     assert term(1, 10**6).many([0.0, 1.0], 60, SeededBits(1)).tolist() != [1] * 60
 
 
-@pytest.mark.parametrize(
-    ("parameters", "error", "named"),
-    [
-        ({"epsilon": "1"}, TypeError, "epsilon"),
-        ({"epsilon": Fraction(1, 2**1000)}, ValueError, "epsilon/sensitivity"),
-        ({"sensitivity": True}, ValueError, "sensitivity"),
-        ({"lower": -math.inf}, ValueError, "lower"),
-        ({"upper": math.nan}, ValueError, "upper"),
-        ({"upper": "1"}, TypeError, "upper"),
-    ],
-)
-def test_bad_parameters_are_named_when_the_term_is_made(
-    parameters: dict[str, Any], error: type[Exception], named: str
-) -> None:
-    epsilon = parameters.pop("epsilon", Fraction(1))
-    with pytest.raises(error, match=named):
-        Select(Utilities(**parameters), epsilon)
-
-
-def test_a_number_of_trials_is_one() -> None:
-    with pytest.raises(ValueError, match="trials must be at least 0, not -1"):
-        term().many([1.0], -1, Words([]))
-    with pytest.raises(TypeError, match="trials must be an integer"):
-        term().many([1.0], 1.5, Words([]))
-
-
 class Ages(Scores):
     """A query of data that are not utilities."""
 

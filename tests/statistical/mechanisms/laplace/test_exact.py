@@ -136,10 +136,3 @@ def test_a_histogram_has_noise_of_its_own_on_each_count() -> None:
             assert abs(np.mean(noise[:, cell] == n) - (1 - q) / (1 + q) * q ** abs(n)) < 0.025
     both = np.mean((noise[:, 0] == 0) & (noise[:, 1] == 0))
     assert abs(both - ((1 - q) / (1 + q)) ** 2) < 0.025
-
-
-def test_a_ratio_whose_law_has_too_many_bits_is_refused() -> None:
-    with pytest.raises(ValueError, match="power of two"):
-        exact.exact_dyadic_geometric(ratio=Fraction(3, 8), lower=0, upper=30)
-    with pytest.raises(ValueError, match="ratio"):
-        exact.exact_dyadic_geometric(ratio=Fraction(1, 3), lower=0, upper=3)

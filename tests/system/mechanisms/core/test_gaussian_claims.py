@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import mpmath
 import pytest
@@ -76,18 +75,3 @@ def test_the_least_sigma_is_enough_and_a_hair_less_is_not(epsilon: str, permitte
     for factor, is_enough in ((1.0, True), (1 - 2**-48, False)):
         found = normal_delta(Fraction(epsilon), variance=Fraction(sigma * factor) ** 2, shift=shift)
         assert (found <= Fraction(permitted)) is is_enough
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: DiscreteGaussian(Fraction(1)).delta(-1, Fraction(1)), "steps must be at least 0"),
-        (lambda: RoundedGaussian(Fraction(1)).delta(1, Fraction(-1)), "must be at least 0"),
-        (lambda: normal_delta(Fraction(1), variance=Fraction(1), shift=Fraction(-1)), "must be at least 0"),
-        (lambda: least_sigma(Fraction(0), Fraction(1, 2)), "epsilon must be above 0"),
-        (lambda: least_sigma(Fraction(1), Fraction(1)), "delta must lie in"),
-    ],
-)
-def test_arguments_out_of_range_are_named(call: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -157,9 +157,3 @@ def test_no_record_is_lost_at_any_size(size: int) -> None:
     sensitivities = iter(query.sensitivities(records))
     assert [next(sensitivities) for _ in range(2)] == [math.ceil(Fraction(2**40, n)) for n in (size, size - 1)]
     assert len([*islice(sensitivities, 1 << 17)]) == min(size - 2, 1 << 17)
-
-
-@pytest.mark.parametrize("bounds", [(0, 0), (1, 0), (0.5, 3), (0, math.inf), (math.nan, 1)])
-def test_bounds_are_two_points_of_the_grid(bounds: tuple[Any, Any]) -> None:
-    with pytest.raises(ValueError, match=r"upper|lower"):
-        Mean(*bounds, Grid(0))

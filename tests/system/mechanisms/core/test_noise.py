@@ -182,9 +182,3 @@ def test_no_setting_of_numpy_changes_noise(law: Law) -> None:
     expected = noise_of(law).many(2**14 + 9, Recorded(1, last_words_at=(7,))).tolist()
     with np.errstate(all="raise"):
         assert noise_of(law).many(2**14 + 9, Recorded(1, last_words_at=(7,))).tolist() == expected
-
-
-@pytest.mark.parametrize(("draws", "error"), [(-1, ValueError), (2.0, TypeError), (True, TypeError), ("3", TypeError)])
-def test_the_number_of_draws_is_an_integer_of_at_least_0(draws: Any, error: type[Exception]) -> None:
-    with pytest.raises(error, match="draws must be"):
-        noise_of(OPEN).many(draws, SeededBits(1))

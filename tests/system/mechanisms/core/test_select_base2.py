@@ -18,8 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attacklab.model.random_bits import SeededBits, SystemBits, TapedBits
-from mechanisms.core.scores import utilities
-from mechanisms.core.select_dyadic import Levelled, SelectBase2
+from mechanisms.core.select_dyadic import Levelled
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact import exact_exponential_base2
 from tests.unit.mechanisms.enumeration import Law, law_of
@@ -164,12 +163,6 @@ def test_the_claim_is_twice_eta_in_base_e_rounded_up() -> None:
             assert exact <= claimed <= exact * (1 + mpmath.mpf(2) ** -100)
 
 
-@pytest.mark.parametrize("ratio", [0, 1, Fraction(2, 3), 1.5, Fraction(-1, 2)])
-def test_a_ratio_is_dyadic_and_between_0_and_1(ratio: Fraction) -> None:
-    with pytest.raises(ValueError, match="ratio must lie between 0 and 1 and have a power of two"):
-        SelectBase2(utilities(utility_range=(0, 1)), ratio)
-
-
 @pytest.mark.parametrize("outcomes", [2**8 + 1, 2**15 + 1, 2**16 + 1])
 def test_the_last_of_many_outcomes_is_selected_if_it_is_the_best_by_far(outcomes: int) -> None:
     term = exact_exponential_base2(eta=HALF, utility_range=(0, 200))
@@ -179,11 +172,6 @@ def test_the_last_of_many_outcomes_is_selected_if_it_is_the_best_by_far(outcomes
 def test_one_outcome_is_always_selected() -> None:
     assert exact_exponential_base2(eta=HALF, utility_range=(-5, 5)).release([-3.7], SystemBits()) == 0
     assert exact_exponential_base2(eta=HALF, utility_range=(3, 3)).release(np.array([3]), TapedBits(0, 0)) == 0
-
-
-def test_a_range_too_long_for_memory_is_refused_before_anything_is_seen() -> None:
-    with pytest.raises(ValueError, match="narrow the range"):
-        exact_exponential_base2(eta=HALF, utility_range=(-(2**40), 0))
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak is read from Linux's /proc")

@@ -14,7 +14,6 @@ import pytest
 from attacklab.model.random_bits import SeededBits
 from mechanisms.core.grid import Grid
 from mechanisms.core.local import Mean, Median
-from mechanisms.core.records import Count
 from mechanisms.core.smooth import Smooth, smooth
 from tests.unit.mechanisms.core.databases import one_more, one_replaced
 from tests.unit.mechanisms.core.scripted_noise import scripted, worst_divergence
@@ -127,26 +126,3 @@ def test_the_same_seed_gives_the_same_answers_one_by_one_and_at_once() -> None:
     bits = SeededBits(3)
     assert [term.release([10.0, 30.0], bits) for _ in range(20)] == many
     assert len(set(many)) > 10
-
-
-@pytest.mark.parametrize("records", [[], [math.nan], [math.inf, -math.inf], [1e308] * 3, [-1e308, 5e-324], [10**400]])
-def test_no_database_makes_it_fail(records: list[float]) -> None:
-    term = smooth(Mean(Fraction(0), Fraction(100), Grid(-3)), 1, 0.01)
-    with np.errstate(all="raise"):
-        assert math.isfinite(term.release(records, SeededBits(1)))
-
-
-def test_noise_too_large_for_the_grid_is_refused_when_the_term_is_made() -> None:
-    smooth(mean(2**31), Fraction(1, 2**14), 0.1)
-    with pytest.raises(ValueError, match="too fine"):
-        smooth(mean(2**31), Fraction(1023, 2**24), 0.1)
-
-
-def test_a_query_without_local_sensitivities_is_refused_when_the_term_is_made() -> None:
-    with pytest.raises(TypeError, match="Count has none"):
-        Smooth(Count(), Fraction(1), 5)
-
-
-def test_less_smoothing_than_the_proof_needs_is_refused() -> None:
-    with pytest.raises(ValueError, match="smoothing must be at least 2/epsilon"):
-        Smooth(mean(2), Fraction(1), 1)

@@ -236,9 +236,3 @@ def test_no_context_of_the_caller_changes_a_table_or_a_draw() -> None:
             assert [
                 Remainder(Cells(law)).draw(seed << 40 | 9, SeededBits(1)) for seed in range(1, 2**24, 2**22)
             ] == draws
-
-
-def test_a_law_whose_steps_have_too_few_words_is_refused() -> None:
-    for scale in (2**58, 2**60, 2**90):
-        with pytest.raises(ValueError, match="too wide for a table"):
-            Table(RoundedLaplace(Fraction(scale)))

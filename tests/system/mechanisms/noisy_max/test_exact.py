@@ -12,14 +12,9 @@ import numpy as np
 import pytest
 
 from attacklab.model.random_bits import SeededBits
-from mechanisms.core.certificate import certificate
-from mechanisms.core.claims import ApproximateDP
-from mechanisms.core.noisy_max import NoisyMax
-from mechanisms.core.scores import Utilities
 from mechanisms.core.term import Mechanism
 from mechanisms.exponential.exact import exact_exponential
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
-from tests.unit.checker.making import accepted
 from tests.unit.mechanisms.enumeration import Law, law_of
 
 UNDECIDED = "undecided"
@@ -149,15 +144,6 @@ def test_equal_utilities_are_equally_likely_whatever_their_place(mechanism: Make
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_no_utility_of_the_database_raises(mechanism: Make) -> None:
-    bits = SeededBits(np.random.default_rng(43))
-    extremes = [math.nan, math.inf, -math.inf, 1.7e308, -5e-324, 0.1]
-    for pair in product(extremes, repeat=2):
-        assert mechanism(epsilon=0.7, utility_range=(-3.0, 3.5)).release(np.array(pair), bits) in (0, 1)
-        assert mechanism(epsilon=0.7).release(np.array(pair), bits) in (0, 1)
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_the_best_by_far_is_selected_and_a_single_outcome_always(mechanism: Make) -> None:
     """The worse wins with probability below e^−500."""
     bits = SeededBits(np.random.default_rng(44))
@@ -165,22 +151,6 @@ def test_the_best_by_far_is_selected_and_a_single_outcome_always(mechanism: Make
     assert [term.release([0.0, 2000.0, -9.0], bits) for _ in range(20)] == [1] * 20
     assert list(term.many([0.0, 2000.0, -9.0], 20, bits)) == [1] * 20
     assert term.release([-3.5], bits) == 0
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-@pytest.mark.parametrize("monotone", [False, True])
-def test_the_claim_is_epsilon_and_the_checker_accepts_it(mechanism: Make, monotone: bool) -> None:
-    term = mechanism(epsilon=Fraction(4, 3), sensitivity=0.5, monotone=monotone, utility_range=(-1, 7))
-    assert term.claim == ApproximateDP(Fraction(4, 3))
-    accepted(certificate("selection", term))
-
-
-@pytest.mark.parametrize(("monotone", "least"), [(False, Fraction(1, 2**45)), (True, Fraction(1, 2**46))])
-def test_noise_beyond_what_arrays_hold_is_refused_by_public_numbers(monotone: bool, least: Fraction) -> None:
-    query = Utilities(monotone=monotone)
-    assert NoisyMax(query, least).claim == ApproximateDP(least)
-    with pytest.raises(ValueError, match=f"epsilon must be at least {1 if monotone else 2}/2\\^46"):
-        NoisyMax(query, least * Fraction(99, 100))
 
 
 @pytest.mark.parametrize("utilities", [[3, 2], [0.5, 1.25, 0.0]])

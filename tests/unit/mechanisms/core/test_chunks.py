@@ -184,23 +184,3 @@ def test_values_are_read_each_as_the_nearest_double() -> None:
     read = [nearest_double(x) for x in given]
     assert str(read) == str([math.inf, -math.inf, 1 / 3, 1.0, 2.0**63, 0.1, 0.0, math.nan])
     assert {type(x) for x in read} == {float}
-
-
-def test_what_is_not_a_number_or_a_person_is_refused_by_its_type() -> None:
-    for value in ("1", None, 1j, np.float16(1)):
-        with pytest.raises(TypeError, match="value must be int"):
-            query().of([("Ada", value)])
-    for person in (1, b"Ada", None):
-        with pytest.raises(TypeError, match="person must be a string"):
-            query().of([(person, 1.0)])
-
-
-def test_impossible_chunks_keys_and_bounds_are_refused() -> None:
-    with pytest.raises(ValueError, match="chunks must be at least 1, not 0"):
-        query(chunks=0)
-    with pytest.raises(TypeError, match=r"chunks must be an integer, not 2\.5"):
-        query(chunks=2.5)
-    with pytest.raises(ValueError, match="key must have at most 64 bytes, not 65"):
-        ChunkTotal(np.mean, 1, b"x" * 65, Fraction(0), Fraction(1), Grid(0))
-    with pytest.raises(ValueError, match="upper must be above lower"):
-        query(width=0)

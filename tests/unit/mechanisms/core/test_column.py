@@ -12,8 +12,8 @@ import pytest
 
 from mechanisms.core.column import Column
 from mechanisms.core.grid import Grid
-from mechanisms.core.records import Count, CountFrom, Total
-from mechanisms.core.term import Query, encoded
+from mechanisms.core.records import CountFrom, Total
+from mechanisms.core.term import encoded
 from tests.statistical.mechanisms.core.test_records import RELATIONS, farthest, neighbours
 
 VALUES = ("bread", 3.5, None, True, -1)
@@ -39,12 +39,6 @@ def test_a_column_is_the_query_of_its_numbers() -> None:
     assert Column(total, odd).of(VALUES) == total.of([math.nan, Fraction(7, 3), math.nan, math.inf, -0.25])
     assert Column(total, odd).of([]) == 0
     assert Column(CountFrom(Fraction(0)), odd).of(VALUES) == 2
-
-
-@pytest.mark.parametrize("query", [Count(), Column(CountFrom(), odd)])
-def test_other_queries_have_no_columns(query: Query[int]) -> None:
-    with pytest.raises(TypeError, match="by Total or CountFrom, not by"):
-        Column(query, odd)
 
 
 TYPED = (1, True, 1.0, Fraction(1), "1", (1,), 2)

@@ -49,19 +49,6 @@ def test_parts_draw_independently() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("parts", "said"),
-    [
-        ((), "parts must be mechanisms with the same neighbours"),
-        ((COUNT, Size()), "the same neighbours, not of "),
-        ((COUNT, SMALL), "the same neighbours, not of "),
-    ],
-)
-def test_parts_that_do_not_go_together_are_refused(parts: Any, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        Both(parts)
-
-
 def test_a_map_sees_what_was_released_and_loses_nothing() -> None:
     seen: list[Any] = []
 
@@ -143,12 +130,6 @@ def test_a_question_beyond_the_budget_or_about_others_is_refused(ask: Any, said:
         Session(ask, 2 * SMALL.claim.epsilon, "bit").release(True, SeededBits(0))
 
 
-def test_a_question_without_pure_dp_is_refused() -> None:
-    session = Session(lambda *_: Noisy(Count(), DiscreteGaussian(Fraction(9))), Fraction(1), "add-remove")
-    with pytest.raises(ValueError, match="a question promises ZeroConcentratedDP"):
-        session.release([1], SeededBits(0))
-
-
 def test_terms_are_json_down_to_their_leaves() -> None:
     term = encoded(Mapped(Both((TOTAL, COUNT)), Quotient(0.0, 10.0)))
     assert term["is"] == "Mapped"
@@ -167,9 +148,6 @@ def test_answers_of_two_sensitivities_have_two_sets_of_neighbours() -> None:
     assert Both((near, Mapped(near, abs))).claim == ApproximateDP(Fraction(2))
     with pytest.raises(ValueError, match="answers of one sensitivity"):
         Both((near, Mapped(far, abs)))
-    for neighbours in ("answers", "utilities"):
-        with pytest.raises(ValueError, match="a session is about records or a bit"):
-            Session(Asking(), Fraction(1), neighbours)
 
 
 def test_a_class_of_somebody_else_is_not_taken_for_one_of_ours() -> None:

@@ -53,19 +53,3 @@ def test_on_a_finite_grid_the_loss_is_above_that_of_the_factor_and_within_twice_
     ratios = [laws[a][o] / laws[b][o] for a in range(8) for b in range(8) if abs(a - b) <= 1 for o in laws[a]]
     assert 2 < max(ratios) <= 4
     assert math.log(max(ratios)) <= float(term.claim.epsilon) == pytest.approx(math.log(4))
-
-
-@pytest.mark.parametrize(
-    ("sensitivity", "first", "last", "message"),
-    [
-        (0, 0, 4, "sensitivity"),
-        (1, 0, 0, "points"),
-        (1, 4, 0, "points"),
-        (1, 0, 1 << 19, "points"),
-        (1, 0.25, 4, "first"),
-        (1, 0, math.inf, "last"),
-    ],
-)
-def test_parameters_out_of_range_are_named(sensitivity: Any, first: Any, last: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Distances(sensitivity, first, last, Grid(-1))

@@ -119,20 +119,3 @@ def test_answers_of_any_accepted_type_are_read() -> None:
     ):
         assert sum(term.release(records, SeededBits(3))) == 2
     assert {type(bit) for bit in term.release([0, 1, 1, 0], SeededBits(3))} == {int}
-
-
-@pytest.mark.parametrize(
-    ("make", "error", "said"),
-    [
-        (lambda: Response(0), ValueError, "epsilon must be above 0"),
-        (lambda: RationalResponse(0), ValueError, r"flip must lie in \(0, 1/2\], not 0"),
-        (lambda: RationalResponse(0.75), ValueError, "flip must lie in"),
-        (lambda: ShuffledResponse(0.1, 0, 1), ValueError, "people must be at least 1"),
-        (lambda: ShuffledResponse(0.1, 2.0, 1), TypeError, "people must be an integer"),
-        (lambda: ShuffledResponse(0.1, 2, 1).release([1], SeededBits(0)), ValueError, "there must be 2 answers"),
-        (lambda: ShuffledResponse(0.1, 1, 1).release(["1"], SeededBits(0)), TypeError, "answers must be"),
-    ],
-)
-def test_bad_parameters_are_refused(make: Any, error: type[Exception], said: str) -> None:
-    with pytest.raises(error, match=said):
-        make()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
@@ -85,12 +84,6 @@ def test_values_are_exact_doubles_clamped_to_the_grid(exponent: int) -> None:
     assert math.copysign(1.0, grid.value(0)) == 1.0
 
 
-@pytest.mark.parametrize("bad", [LEAST_EXPONENT - 1, GREATEST_EXPONENT + 1, 0.0, True, "0"])
-def test_a_grid_that_doubles_cannot_hold_is_refused(bad: Any) -> None:
-    with pytest.raises(ValueError, match=r"grid exponent must be an integer in \[-1021, 970\], not"):
-        Grid(bad)
-
-
 def test_an_answer_that_hardware_may_flush_to_0_is_nearest_to_0_on_the_finest_grid() -> None:
     subnormal = math.nextafter(2.0**-1022, 0)
     for answer in (subnormal, -subnormal, 5e-324, 0.0):
@@ -98,18 +91,6 @@ def test_an_answer_that_hardware_may_flush_to_0_is_nearest_to_0_on_the_finest_gr
     assert Grid(LEAST_EXPONENT).nearest(2.0**-1022) == 1
 
 
-def test_a_public_point_must_be_on_the_grid() -> None:
+def test_a_public_point_is_read_in_steps() -> None:
     grid = Grid(-2)
     assert grid.steps_of("bound", 0.75) == 3
-    for bad in (0.1, 2.0**52):
-        with pytest.raises(ValueError, match="bound must be a multiple of the grid's step 2"):
-            grid.steps_of("bound", bad)
-
-
-def test_answers_of_another_shape_or_type_are_refused() -> None:
-    with pytest.raises(ValueError, match="one dimension"):
-        Grid(0).nearest_each(np.zeros((2, 2)))
-    with pytest.raises(TypeError, match="answers must be"):
-        Grid(0).nearest_each(np.zeros(2, dtype=np.float16))
-    with pytest.raises(TypeError, match="answer must be"):
-        Grid(0).nearest("1")

@@ -6,14 +6,13 @@ import math
 from fractions import Fraction
 from functools import partial
 from itertools import product
-from typing import Any
 
 import mpmath
 import pytest
 
 from attacklab.model.random_bits import TapedBits
 from mechanisms.core.claims import ApproximateDP
-from mechanisms.core.grid import LIMIT, Grid
+from mechanisms.core.grid import Grid
 from mechanisms.core.kernel import Kernel
 from mechanisms.core.records import Answer
 from mechanisms.randomness import RandomBits
@@ -80,38 +79,3 @@ def test_approximate_claims_are_the_greatest_excess() -> None:
 def test_rows_that_are_alike_lose_nothing() -> None:
     assert Kernel(STEP, -1, ((4, 4), (4, 4)), Fraction(1)).claim == ApproximateDP(Fraction(1))
     assert Kernel(STEP, -1, ((4, 4), (4, 4))).claim == ApproximateDP(Fraction(0))
-
-
-@pytest.mark.parametrize(
-    ("rows", "lower", "message"),
-    [
-        ((), 0, "rows must be"),
-        (((),), 0, "rows must be"),
-        (((4, 4), (8,)), 0, "rows must be"),
-        (THREE, LIMIT - 1, "rows must be"),
-        (((1, 2), (2, 1)), 0, "power of two"),
-        (((1, 3), (4, 4)), 0, "same sum"),
-        (((1 << 62, 1 << 62),), 0, "power of two"),
-        (((1, 0),), 0, "power of two"),
-        (((5, -1), (2, 2)), 0, "words must be at least 0"),
-        (((4,) * 2,) * ((1 << 19) + 1), 0, "entries at most"),
-        (IMPOSSIBLE, 0, "give epsilon"),
-        (THREE, -LIMIT - 1, "lower"),
-    ],
-)
-def test_what_is_not_a_table_is_refused(rows: Any, lower: int, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Kernel(STEP, lower, rows)
-
-
-@pytest.mark.parametrize(
-    ("rows", "epsilon"), [(((4.0, 4.0),), None), (((True, 1),), None), (THREE, "1"), (((4, 4),), math.nan)]
-)
-def test_what_is_not_a_number_is_refused(rows: Any, epsilon: Any) -> None:
-    with pytest.raises((TypeError, ValueError)):
-        Kernel(STEP, 0, rows, epsilon)
-
-
-def test_a_private_answer_is_refused_by_its_type_alone() -> None:
-    with pytest.raises(TypeError, match="answer must be"):
-        Kernel(STEP, -1, THREE).release("0", TapedBits(0, 3))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import islice, pairwise
 from typing import Any
@@ -26,8 +26,9 @@ from mechanisms.core.grid import Grid
 from mechanisms.core.kernel import Kernel
 from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.local import Mean
+from mechanisms.core.noise import Noise
 from mechanisms.core.noisy import Noisy, noisy
-from mechanisms.core.noisy_max import PermuteAndFlip, one_of_those_up
+from mechanisms.core.noisy_max import NoisyMax, PermuteAndFlip, one_of_those_up
 from mechanisms.core.ranks import RankScores
 from mechanisms.core.records import Answer, CountFrom, Histogram, Total
 from mechanisms.core.remainder import Remainder
@@ -167,6 +168,25 @@ def test_neither_half_of_a_sum_leaves_64_bits_for_fewer_than_2_to_the_36_records
 def test_permute_and_flip_has_no_favourite_among_equals() -> None:
     prepared = PermuteAndFlip(Utilities(ONE, Fraction(-9), Fraction(9)), ONE).prepared([3, 3, 3])
     assert law_of(prepared.one) == dict.fromkeys(range(3), Fraction(1, 3))
+
+
+@pytest.mark.parametrize(
+    ("noise", "tied"),
+    [((0, 2, 1, 3), range(4)), ((0, 2, 1, 2), range(3)), ((-5, 0, 1, 3), (2, 3)), ((1, 2, 1, 3), (0,))],
+)
+def test_a_tie_of_noisy_maxima_has_no_favourite(noise: tuple[int, ...], tied: Sequence[int]) -> None:
+    prepared = NoisyMax(Utilities(ONE, Fraction(-9), Fraction(9)), ONE).prepared([3, 1, 2, 0])
+
+    def one(bits: Any) -> int:
+        waiting = iter(noise)
+        with patch.object(Noise, "one", lambda *_: next(waiting)):
+            return prepared.one(bits)
+
+    def many(bits: Any) -> int:
+        with patch.object(Noise, "many", lambda *_: np.array(noise)):
+            return int(prepared.many(1, bits)[0])
+
+    assert law_of(one) == law_of(many) == dict.fromkeys(tied, Fraction(1, len(tied)))
 
 
 @pytest.mark.parametrize(("records", "bound"), [([], 5), ([1], 5), ([1] * 1000, None)])

@@ -90,15 +90,3 @@ def test_no_candidate_is_lost_at_any_number_of_them(candidates: int) -> None:
 def test_the_largest_utilities_are_whole_doubles() -> None:
     quantile = Fraction(1, 2**20)
     assert scores(quantile).of(np.zeros(2**20 + 1))[-1] == -(2**20 - 1) * (2**20 + 1)
-
-
-@pytest.mark.parametrize("ends", [(0, 0), (1, 0), (0.5, 3), (0, math.inf), (0, 2**25)])
-def test_candidates_are_some_points_of_the_grid(ends: tuple[float, float]) -> None:
-    with pytest.raises(ValueError, match=r"candidates|first|last"):
-        RankScores(Fraction(1, 2), *ends, Grid(0))
-
-
-@pytest.mark.parametrize("quantile", [-0.1, 1.5, math.nan, Fraction(1, 2**20 + 1)])
-def test_a_quantile_out_of_range_is_refused(quantile: Any) -> None:
-    with pytest.raises(ValueError, match="quantile"):
-        RankScores(quantile, Fraction(0), Fraction(3), Grid(0))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 import mpmath
 import pytest
@@ -72,20 +71,3 @@ def test_outputs_lie_on_the_multiples_of_the_least_power_of_two_not_below_the_sc
     scale: Fraction, exponent: int
 ) -> None:
     assert Snapped(scale, Fraction(1), Fraction(1)).grid == Grid(exponent)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ((0, 1, 1.0), "sensitivity"),
-        ((1, 0, 1.0), "epsilon"),
-        ((1, 1, -1.0), "bound"),
-        ((1, 1, math.inf), "bound"),
-        ((1, 1, 2.0**53 + 2), "bound"),
-        ((1, 1, Fraction(1, 3)), "bound"),
-        ((Fraction(1, 2**1030), 1, 1.0), "grid exponent"),
-    ],
-)
-def test_parameters_out_of_range_are_named(parameters: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Snapped(*parameters)

@@ -32,14 +32,12 @@ from mechanisms.core.table import Table
 from mechanisms.core.term import encoded
 from mechanisms.core.threshold import AboveThreshold, KeysAbove
 
-EITHER = "add-remove or substitute"
 ONE, HALF = Fraction(1), Fraction(1, 2)
 WHOLE = Grid(0)
 UNIT = DiscreteLaplace(ONE)
 ANSWER = Answer(ONE, Grid(-2))
 RANGE = utilities(utility_range=(0, 3))
 MEAN = Mean(Fraction(0), Fraction(8), WHOLE)
-CHUNKS = ChunkTotal(max, 2, b"", Fraction(0), Fraction(2), Grid(-1))
 SUBSTITUTED = noisy(CountFrom(ONE, "substitute"), DiscreteLaplace, 1)
 COUNTED = noisy(Count(), DiscreteLaplace, 1)
 
@@ -83,6 +81,9 @@ def test_what_is_left_out_is_the_least_that_is_promised() -> None:
         lambda beyond: PoissonSample(COUNTED, ONE + beyond * Fraction(1, 2**99)),
         lambda beyond: FixedSample(SUBSTITUTED, 2 + beyond, 2),
         lambda beyond: KeysAbove(UNIT, 2 - beyond),
+        lambda beyond: NoisyMax(RANGE, Fraction(100 - beyond, 100 * 2**45)),
+        lambda beyond: NoisyMax(utilities(utility_range=(0, 3), monotone=True), Fraction(100 - beyond, 100 * 2**46)),
+        lambda beyond: smooth(Mean(0, 2**31, WHOLE), Fraction(1024 - beyond, 2**24), 0.1),
         lambda beyond: Grid(970 + beyond),
         lambda beyond: Grid(-1021 - beyond),
         lambda beyond: noisy(Answer(ONE, Grid(-46)), DiscreteLaplace, 1 - beyond * Fraction(1, 2**60)),

@@ -19,7 +19,6 @@ from mechanisms.core.grid import Grid
 from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace
 from mechanisms.core.local import Mean, Median
 from mechanisms.core.noise import Noise
-from mechanisms.core.records import Count
 from tests.unit.mechanisms.core.databases import one_more, one_replaced
 from tests.unit.mechanisms.core.scripted_noise import scripted, worst_divergence
 
@@ -107,35 +106,3 @@ def test_many_releases_draw_values_for_those_alone_that_pass_in_their_order(peop
     ]
     assert next(values, None) is None
     assert len(many) == trials
-
-
-@pytest.mark.parametrize("bound", [0, -1, 101, 100, 0.49, math.nan])
-def test_a_bound_that_cannot_be_proposed_is_refused(bound: float) -> None:
-    with pytest.raises(ValueError, match="bound must be"):
-        tested.propose_test_release(mean(100, Grid(-1)), bound, 1, 0.1)
-
-
-@pytest.mark.parametrize("bound", [0, 100])
-def test_bounds_in_steps_are_refused_alike(bound: int) -> None:
-    with pytest.raises(ValueError, match="bound must be"):
-        tested.Tested(mean(100), bound, DiscreteLaplace(Fraction(10)), DiscreteLaplace(Fraction(3)), 20)
-
-
-@pytest.mark.parametrize("records", [[], [math.nan], [math.inf, -math.inf], [1e308] * 3, [-1e308, 5e-324]])
-def test_no_database_makes_it_fail(records: list[float]) -> None:
-    term = tested.propose_test_release(mean(100, Grid(-3)), 0.125, 1, 1e-30)
-    with np.errstate(all="raise"):
-        assert term.release(records, SeededBits(np.random.default_rng(1))) is None
-
-
-def test_what_cannot_be_is_refused_when_the_term_is_made() -> None:
-    with pytest.raises(TypeError, match="Count has none"):
-        tested.propose_test_release(Count(), 1, 1, 0.1)
-    with pytest.raises(ValueError, match="too fine"):
-        tested.propose_test_release(mean(2**31), 2**30, Fraction(1, 2**17), 0.1)
-    for epsilon in (0, -1, math.inf, math.nan):
-        with pytest.raises(ValueError, match="epsilon must be"):
-            tested.propose_test_release(mean(2), 1, epsilon, 0.1)
-    for delta in (0, 0.5, math.nan):
-        with pytest.raises(ValueError, match="delta must"):
-            tested.propose_test_release(mean(2), 1, 1, delta)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -91,32 +90,3 @@ SIGMA = gaussian_sigma(0.5, 1e-6, 2)
 )
 def test_a_term_keeps_what_a_helper_says(term: Any, claim: Claim) -> None:
     assert Restated(term, claim).claim == claim
-
-
-@pytest.mark.parametrize(
-    ("call", "named"),
-    [
-        (lambda: classical_sigma(1.0, 1e-5), "epsilon"),
-        (lambda: classical_sigma(0.5, 0.0), "delta"),
-        (lambda: classical_sigma(0.5, 1e-5, -1.0), "sensitivity"),
-        (lambda: gaussian_delta(-1, sigma=1), "epsilon"),
-        (lambda: gaussian_delta(math.inf, sigma=1), "epsilon"),
-        (lambda: gaussian_delta(1, sigma=0), "sigma"),
-        (lambda: gaussian_delta(1, sigma=math.nan), "sigma"),
-        (lambda: gaussian_delta(1, sigma=1, sensitivity=0), "sensitivity"),
-        (lambda: discrete_gaussian_delta(1, sigma=-2.0), "sigma"),
-        (lambda: discrete_gaussian_delta(1, sigma=1, sensitivity=0), "sensitivity"),
-        (lambda: gaussian_sigma(0.0, 1e-5), "epsilon"),
-        (lambda: gaussian_sigma(1.0, 1.0), "delta"),
-        (lambda: gaussian_sigma(1.0, 0.1, math.inf), "sensitivity"),
-        (lambda: gaussian_mu(sigma=0), "sigma must be above 0"),
-    ],
-)
-def test_arguments_out_of_range_are_named(call: Callable[[], float], named: str) -> None:
-    with pytest.raises(ValueError, match=named):
-        call()
-
-
-def test_a_sensitivity_in_steps_is_a_whole_number() -> None:
-    with pytest.raises(TypeError, match=r"sensitivity must be an integer, not 1\.5"):
-        discrete_gaussian_delta(1, sigma=1, sensitivity=1.5)

@@ -45,13 +45,3 @@ def test_nobody_moves_the_median_of_two_more_than_half_and_with_one_less_somebod
     records = np.array([0.0] * (others + 2) + [3.0] * others)
     assert noise_scales(release, records, 1) == [0.0]
     assert noise_scales(release, records[1:], 1) == [3.0]
-
-
-def test_bounds_that_are_no_range_are_refused() -> None:
-    with pytest.raises(ValueError, match="lower must be less than upper"):
-        naive_median(np.zeros(3), 1, np.random.default_rng(0), lower=1.0, upper=1.0, epsilon=1.0)
-
-
-def test_an_epsilon_that_is_not_above_0_is_refused() -> None:
-    with pytest.raises(ValueError, match="epsilon"):
-        naive_median(np.zeros(3), 1, np.random.default_rng(0), epsilon=0.0, **AGES)

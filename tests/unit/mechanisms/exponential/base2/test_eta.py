@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
 
 import gmpy2
 import pytest
@@ -69,22 +68,3 @@ def test_an_epsilon_below_the_grid_is_refused_and_never_rounded_up() -> None:
     with pytest.raises(ValueError, match="too small for y = 8"):
         BaseTwoEta.from_epsilon(Fraction(1, 1000), y=8)
     assert BaseTwoEta.from_epsilon(Fraction(1, 1000), y=12).epsilon()[1] <= Fraction(1, 1000)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "error", "said"),
-    [
-        *((of, ValueError, "^x must be") for of in ((0, 1, 1), (-1, 3, 1), (8, 3, 1))),
-        *[((1, 0, 1), ValueError, "^y must be"), ((1, 1, 0), ValueError, "^z must be")],
-        ((1.0, 2, 1), TypeError, "x must be an integer"),
-    ],
-)
-def test_an_eta_out_of_range_is_refused(parameters: Any, error: type[Exception], said: str) -> None:
-    with pytest.raises(error, match=said):
-        BaseTwoEta(*parameters)
-
-
-@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, -math.inf, 0.0, "1"])
-def test_an_epsilon_that_is_not_positive_and_finite_is_refused(epsilon: Any) -> None:
-    with pytest.raises(TypeError if epsilon == "1" else ValueError, match="epsilon must be"):
-        BaseTwoEta.from_epsilon(epsilon, y=8)

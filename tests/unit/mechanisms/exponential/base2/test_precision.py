@@ -62,10 +62,3 @@ def test_the_finest_bit_holds_every_weight_and_is_the_coarsest_that_does(eta: Ba
     weights = [(Fraction(eta.x, 2**eta.y) ** eta.z) ** level for level in range(6)]
     assert all((weight * 2 ** finest_bit(eta, 5)).denominator == 1 for weight in weights)
     assert any((weight * 2 ** (finest_bit(eta, 5) - 1)).denominator == 2 for weight in weights)
-
-
-@pytest.mark.parametrize("precision", [worst_case_precision, empirical_precision])
-@pytest.mark.parametrize(("spread", "outcomes", "named"), [(-1, 3, "spread"), (3, 0, "outcomes")])
-def test_impossible_sizes_are_refused(precision: object, spread: int, outcomes: int, named: str) -> None:
-    with pytest.raises(ValueError, match=named):
-        precision(BaseTwoEta(1, 1), spread, outcomes)

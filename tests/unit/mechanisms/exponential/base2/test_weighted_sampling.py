@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -53,17 +52,3 @@ def test_bisection_takes_no_bit_beyond_the_one_that_decides() -> None:
     for tape, index, left in [(0b0_000, 0, 3), (0b10_00, 1, 2), (0b110_0, 2, 1), (0b1110, 3, 0), (0b1111, 4, 0)]:
         source = TapedBits(tape, 4)
         assert (sample_by_bisection(IntegerWeights((8, 4, 2, 1, 1)), source), source.left) == (index, left)
-
-
-@pytest.mark.parametrize(
-    ("call", "named"),
-    [
-        (partial(IntegerWeights, (3, -1)), "negative"),
-        (partial(IntegerWeights, (0, 0)), "not all 0"),
-        (partial(IntegerWeights, ()), "not all 0"),
-        (partial(sample_by_rejection_rounds, IntegerWeights((1,)), TapedBits(0, 0), rounds=0), "rounds"),
-    ],
-)
-def test_bad_weights_and_rounds_are_named(call: Callable[[], object], named: str) -> None:
-    with pytest.raises(ValueError, match=named):
-        call()

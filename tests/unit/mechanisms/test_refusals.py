@@ -1,0 +1,351 @@
+"""What constructors, makers and samplers refuse: the type of each error, and the word that it names."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab.model.random_bits import SeededBits, TapedBits
+from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
+from mechanisms.core import tested
+from mechanisms.core.chunks import ChunkTotal
+from mechanisms.core.claims import ApproximateDP, GaussianDP, ProfileDP, RenyiDP, ZeroConcentratedDP, together
+from mechanisms.core.column import Column
+from mechanisms.core.compose import Both, Session, Size
+from mechanisms.core.distances import Distances
+from mechanisms.core.flip import RationalResponse, Response, ShuffledResponse
+from mechanisms.core.gaussian_claims import least_sigma, normal_delta
+from mechanisms.core.grid import GREATEST_EXPONENT, LEAST_EXPONENT, LIMIT, Grid
+from mechanisms.core.kernel import Kernel
+from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, RoundedGaussian, RoundedLaplace
+from mechanisms.core.local import Mean
+from mechanisms.core.noise import Noise
+from mechanisms.core.noisy import Noisy, noisy
+from mechanisms.core.noisy_max import NoisyMax
+from mechanisms.core.ranks import RankScores
+from mechanisms.core.records import Answer, Count, CountFrom, Histogram, Total
+from mechanisms.core.restated import Restated
+from mechanisms.core.sample import FixedSample, PoissonSample, spent_on_sample
+from mechanisms.core.scores import Utilities, utilities
+from mechanisms.core.select import Select
+from mechanisms.core.select_dyadic import SelectBase2, SelectFixedWork
+from mechanisms.core.smooth import Smooth, smooth
+from mechanisms.core.snapped import Snapped
+from mechanisms.core.table import Table
+from mechanisms.core.term import encoded
+from mechanisms.core.threshold import AboveThreshold, KeysAbove, least_threshold
+from mechanisms.exponential.base2.eta import BaseTwoEta
+from mechanisms.exponential.base2.precision import empirical_precision, worst_case_precision
+from mechanisms.exponential.base2.weighted_sampling import IntegerWeights, sample_by_rejection_rounds
+from mechanisms.gaussian.claims import (
+    classical_sigma,
+    discrete_gaussian_delta,
+    gaussian_delta,
+    gaussian_mu,
+    gaussian_sigma,
+)
+from mechanisms.laplace.exact import exact_dyadic_geometric
+from mechanisms.local_sensitivity.naive_jumps import naive_median
+from mechanisms.partition_selection import naive as partition
+from mechanisms.sparse_vector.exact import exact_above_threshold
+from mechanisms.subsampling.exact import exact_poisson_count, exact_sampled_count, exact_shuffled_response
+from mechanisms.summation.naive import naive_bounded_mean, naive_bounded_sum
+
+Call = Callable[[], object]
+
+ONE, HALF, THIRD = Fraction(1), Fraction(1, 2), Fraction(1, 3)
+TINY = Fraction(1, 2**50)
+WHOLE, HALVES, QUARTERS = Grid(0), Grid(-1), Grid(-2)
+STEP, QUARTER_STEP = Answer(ONE, WHOLE), Answer(ONE, QUARTERS)
+SURE, WIDE = DiscreteLaplace(Fraction(1, 100)), DiscreteLaplace(2**46 + THIRD)
+GAUSSIAN = DiscreteGaussian(ONE)
+LAPLACE = Noisy(STEP, DiscreteLaplace(Fraction(2)))
+COUNTED, NORMAL = noisy(Count(), DiscreteLaplace, ONE), Noisy(Count(), GAUSSIAN)
+REPLACED = noisy(CountFrom(ONE, "substitute"), DiscreteLaplace, ONE)
+DISCRETE = Noisy(STEP, GAUSSIAN)
+TWO_COUNTS = Noisy(Histogram(("a", "b"), "substitute"), RoundedGaussian(ONE))
+SELECT = Select(Utilities(), ONE)
+RANGE = utilities(utility_range=(0, 3))
+ROWS = ((5, 2, 1), (2, 4, 2), (1, 2, 5))
+NO_ROWS: list[Any] = [np.zeros(3), np.zeros((2, 0)), np.zeros((2, 2, 2)), [[1.0], [1.0, 2.0]], [[]]]
+RHO, LOOSE = ZeroConcentratedDP(HALF), ApproximateDP(HALF, Fraction(1, 100))
+
+
+PRECISIONS = (worst_case_precision, empirical_precision)
+PARTITIONS: list[Callable[..., object]] = [
+    *(partial(made, ["a"], 1, np.random.default_rng(4)) for made in (
+        partition.naive_partition_selection, partition.naive_partition_selection_sorted
+    )),
+    partition.threshold_for_reals,
+    partition.threshold_for_noise_alone,
+]  # fmt: skip
+
+
+def bits() -> SeededBits:
+    return SeededBits(0)
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def stream(positives: Any = 1, threshold: Any = 1, *laws: Any) -> AboveThreshold:
+    return AboveThreshold(STEP, threshold, positives, *(laws or (SURE, SURE)))
+
+
+def chunks(number: Any = 2, key: bytes = b"k", upper: Any = 2) -> ChunkTotal:
+    return ChunkTotal(np.max, number, key, 0, upper, WHOLE)
+
+
+def mean(width: int = 100, grid: Grid = HALVES) -> Mean:
+    return Mean(0, width, grid)
+
+
+def sparse(**changes: Any) -> AboveThreshold:
+    public = {"threshold": 1, "positives": 3, "epsilon_threshold": HALF, "epsilon_answers": 0.25, "grid": QUARTERS}
+    return exact_above_threshold(**{**public, **changes})
+
+
+def table(rows: Any, lower: int = 0, epsilon: Any = None) -> Kernel:
+    return Kernel(STEP, lower, rows, epsilon)
+
+
+def asking(*_: object) -> Any:
+    return COUNTED
+
+
+QUERIES: list[tuple[str, Call]] = [
+    ("upper", lambda: Total(0, 0, WHOLE)),
+    ("upper", lambda: Total(1, 0, WHOLE)),
+    ("lower", lambda: Total(0.1, 1, QUARTERS)),
+    ("upper", lambda: Total(0, 0.1, QUARTERS)),
+    ("bounds", lambda: Total(THIRD, 1 + THIRD, WHOLE, above_lower=True)),
+    ("upper", lambda: Total(0.1, 1, QUARTERS, above_lower=True)),
+    ("upper", lambda: Total(0, math.inf, WHOLE)),
+    ("relation", lambda: Total(0, 1, WHOLE, "answers")),
+    ("relation", lambda: Count("node")),
+    ("cell", lambda: Histogram(())),
+    ("cells", lambda: Histogram(("a", "a"))),
+    ("sensitivity", lambda: Answer(0, WHOLE)),
+    ("bound", lambda: CountFrom(math.nan)),
+    ("chunks", lambda: chunks(0)),
+    ("key", lambda: chunks(key=b"x" * 65)),
+    ("upper", lambda: chunks(upper=0)),
+    *(("grid exponent", partial(Grid, wrong)) for wrong in (LEAST_EXPONENT - 1, GREATEST_EXPONENT + 1, 0.0, True, "0")),
+    *(("bound", partial(QUARTERS.steps_of, "bound", wrong)) for wrong in (0.1, 2.0**52)),
+    ("dimension", lambda: WHOLE.nearest_each(np.zeros((2, 2)))),
+    *(("upper", partial(Mean, lower, upper, WHOLE)) for lower, upper in ((0, 0), (1, 0), (0, math.inf))),
+    *(("lower", partial(Mean, lower, 3, WHOLE)) for lower in (0.5, math.nan)),
+    *(("candidates", partial(RankScores, HALF, *ends, WHOLE)) for ends in ((0, 0), (1, 0), (0, 2**25))),
+    ("first", lambda: RankScores(HALF, 0.5, 3, WHOLE)),
+    ("last", lambda: RankScores(HALF, 0, math.inf, WHOLE)),
+    *(("quantile", partial(RankScores, q, 0, 3, WHOLE)) for q in (-0.1, 1.5, math.nan, Fraction(1, 2**20 + 1))),
+    ("sensitivity", lambda: Distances(0, 0, 4, Grid(-1))),
+    *(("points", partial(Distances, 1, *ends, Grid(-1))) for ends in ((0, 0), (4, 0), (0, 1 << 19))),
+    ("first", lambda: Distances(1, 0.25, 4, HALVES)),
+    ("last", lambda: Distances(1, 0, math.inf, HALVES)),
+    *(("utility_range", partial(utilities, utility_range=ends)) for ends in ((1, 0), (0, math.inf))),
+    ("sensitivity", lambda: utilities(0)),
+    ("outcome", lambda: Utilities().of(np.array([], dtype=np.int64))),
+    *(("utilities", partial(Utilities().of_each, rows)) for rows in NO_ROWS),
+    ("sensitivity", lambda: Utilities(sensitivity=True)),
+    ("lower", lambda: Utilities(lower=-math.inf)),
+    ("upper", lambda: Utilities(upper=math.nan)),
+]
+"""What queries refuse, by ValueError, and the word that tells which argument it was."""
+
+NOISE: list[tuple[str, Call]] = [
+    *(("must be", partial(law, x)) for law in (DiscreteLaplace, RoundedGaussian) for x in (0, -1, math.nan, math.inf)),
+    *(("must be", partial(law, x)) for law in (RoundedLaplace, DiscreteGaussian) for x in (0, -1, math.nan, math.inf)),
+    ("steps", lambda: GAUSSIAN.delta(-1, ONE)),
+    ("epsilon", lambda: RoundedGaussian(ONE).delta(1, -ONE)),
+    ("shift", lambda: normal_delta(ONE, variance=ONE, shift=-ONE)),
+    ("epsilon", lambda: least_sigma(Fraction(0), HALF)),
+    ("delta", lambda: least_sigma(ONE, ONE)),
+    ("delta", lambda: least_sigma(ONE, Fraction(1, 2**1101))),
+    ("draws", lambda: Noise(SURE).many(-1, bits())),
+    *(("table", partial(Table, RoundedLaplace(Fraction(scale)))) for scale in (2**58, 2**60, 2**90)),
+    ("exponent", lambda: noisy(Answer(1, Grid(-47)), DiscreteLaplace, 1)),
+    ("epsilon", lambda: noisy(QUARTER_STEP, DiscreteLaplace, 0)),
+    ("above 0", lambda: noisy(Count("substitute"), DiscreteLaplace, 1)),
+    ("at least 0", lambda: LAPLACE.many(0, -1, bits())),
+    *(("epsilon", partial(classical_sigma, wrong, 1e-5)) for wrong in (0, 1.0)),
+    ("delta", lambda: classical_sigma(0.5, 0.0)),
+    ("sensitivity", lambda: classical_sigma(0.5, 1e-5, -1.0)),
+    *(("epsilon", partial(gaussian_delta, wrong, sigma=1)) for wrong in (-1, math.inf)),
+    *(("sigma", partial(gaussian_delta, 1, sigma=wrong)) for wrong in (0, math.nan)),
+    ("sensitivity", lambda: gaussian_delta(1, sigma=1, sensitivity=0)),
+    ("sigma", lambda: discrete_gaussian_delta(1, sigma=-2.0)),
+    ("sensitivity", lambda: discrete_gaussian_delta(1, sigma=1, sensitivity=0)),
+    ("epsilon", lambda: gaussian_sigma(0.0, 1e-5)),
+    ("delta", lambda: gaussian_sigma(1.0, 1.0)),
+    ("sensitivity", lambda: gaussian_sigma(1.0, 0.1, math.inf)),
+    ("sigma", lambda: gaussian_mu(sigma=0)),
+]
+"""What noise and its claims refuse, by ValueError."""
+
+TERMS: list[tuple[str, Call]] = [
+    ("epsilon/sensitivity", lambda: Select(Utilities(), Fraction(1, 2**1000))),
+    *(("epsilon", partial(NoisyMax, Utilities(monotone=monotone), TINY)) for monotone in (False, True)),
+    ("trials", lambda: SELECT.many([1.0], -1, bits())),
+    *(("ratio", partial(SelectBase2, RANGE, ratio)) for ratio in (0, 1, Fraction(2, 3), 1.5, -HALF)),
+    *(("ratio", partial(SelectFixedWork, RANGE, ratio)) for ratio in (0, 1, THIRD, -HALF, Fraction(3, 2))),
+    ("range", lambda: SelectBase2(utilities(utility_range=(-(2**40), 0)), HALF)),
+    ("spare", lambda: SelectFixedWork(RANGE, HALF, spare=1)),
+    ("steps", lambda: SelectFixedWork(RANGE, HALF, steps=0)),
+    ("outcome", lambda: SelectFixedWork(RANGE, HALF).release([], TapedBits(0, 0))),
+    ("positives", lambda: stream(0)),
+    ("threshold", lambda: stream(1, HALF)),
+    ("pure DP", lambda: stream(1, 1, GAUSSIAN, GAUSSIAN)),
+    ("DP", lambda: stream(1, 1, SURE, GAUSSIAN)),
+    *(("too fine", partial(stream, 1, 1, *laws)) for laws in ((WIDE, SURE), (SURE, WIDE), (SURE, SURE, WIDE))),
+    ("threshold", lambda: KeysAbove(SURE, 1)),
+    ("composes", lambda: KeysAbove(GAUSSIAN, 4)),
+    ("too fine", lambda: KeysAbove(WIDE, 2)),
+    *(("delta", partial(least_threshold, SURE, wrong)) for wrong in (0.5, 0)),
+    ("delta", lambda: least_threshold(DiscreteLaplace(Fraction(2**46)), Fraction(1, 10**40_000))),
+    ("too fine", lambda: least_threshold(WIDE, 0.1)),
+    *(("rows", partial(table, rows)) for rows in ((), ((),), ((4, 4), (8,)))),
+    *(("power of two", partial(table, rows)) for rows in (((1, 2), (2, 1)), ((1 << 62, 1 << 62),), ((1, 0),))),
+    ("same sum", lambda: table(((1, 3), (4, 4)))),
+    ("words", lambda: table(((5, -1), (2, 2)))),
+    ("entries", lambda: table(((4,) * 2,) * ((1 << 19) + 1))),
+    ("epsilon", lambda: table(((4, 4, 0), (2, 4, 2), (1, 2, 5)))),
+    ("rows", lambda: table(ROWS, LIMIT - 1)),
+    ("lower", lambda: table(ROWS, -LIMIT - 1)),
+    ("epsilon", lambda: table(((4, 4),), 0, math.nan)),
+    ("sensitivity", lambda: Snapped(0, 1, 1.0)),
+    ("epsilon", lambda: Snapped(1, 0, 1.0)),
+    *(("bound", partial(Snapped, 1, 1, wrong)) for wrong in (-1.0, math.inf, 2.0**53 + 2, THIRD)),
+    ("grid exponent", lambda: Snapped(Fraction(1, 2**1030), 1, 1.0)),
+    ("epsilon", lambda: Response(0)),
+    *(("flip", partial(RationalResponse, wrong)) for wrong in (0, 0.75)),
+    ("people", lambda: ShuffledResponse(0.1, 0, 1)),
+    ("answers", lambda: ShuffledResponse(0.1, 2, 1).release([1], bits())),
+    *(("rate", partial(PoissonSample, COUNTED, wrong)) for wrong in (0, Fraction(4, 3))),
+    ("substitute", lambda: PoissonSample(REPLACED, 0.5)),
+    ("pure DP", lambda: PoissonSample(NORMAL, 0.5)),
+    ("substitute", lambda: FixedSample(COUNTED, 1, 2)),
+    ("size", lambda: FixedSample(REPLACED, 3, 2)),
+    ("records", lambda: FixedSample(REPLACED, 1, 2).release([1], bits())),
+    ("share", lambda: spent_on_sample(ONE, Fraction(2))),
+    ("too fine", lambda: smooth(Mean(0, 2**31, WHOLE), Fraction(1023, 2**24), 0.1)),
+    ("smoothing", lambda: Smooth(Mean(0, 2, WHOLE), ONE, 1)),
+    *(("bound", partial(tested.propose_test_release, mean(), b, 1, 0.1)) for b in (0, -1, 101, 100, 0.49, math.nan)),
+    *(("bound", partial(tested.Tested, mean(), bound, SURE, SURE, 20)) for bound in (0, 200)),
+    ("composes", lambda: tested.Tested(mean(), 5, DiscreteGaussian(Fraction(10)), SURE, 20)),
+    ("too fine", lambda: tested.propose_test_release(Mean(0, 2**31, WHOLE), 2**30, Fraction(1, 2**17), 0.1)),
+    *(("epsilon", partial(tested.propose_test_release, mean(2), 1, e, 0.1)) for e in (0, -1, math.inf, math.nan)),
+    *(("delta", partial(tested.propose_test_release, mean(2), 1, 1, delta)) for delta in (0, 0.5, math.nan)),
+    *(("parts", partial(Both, parts)) for parts in ((), (COUNTED, Size()), (COUNTED, RationalResponse(0.25)))),
+    *(("session", partial(Session, asking, ONE, about)) for about in ("answers", "utilities")),
+    ("ZeroConcentratedDP", lambda: Session(lambda *_: NORMAL, ONE, "add-remove").release([1], bits())),
+    *(("keep", partial(Restated, LAPLACE, claim)) for claim in (GaussianDP(Fraction(100)), ApproximateDP(THIRD))),
+    *(("keep", partial(Restated, DISCRETE, claim)) for claim in (ApproximateDP(Fraction(1000)), GaussianDP(9 * ONE))),
+    ("keep", lambda: Restated(TWO_COUNTS, GaussianDP(Fraction(9)))),
+    ("ratio", lambda: exact_dyadic_geometric(ratio=THIRD, lower=0, upper=3)),
+    ("power of two", lambda: exact_dyadic_geometric(ratio=Fraction(3, 8), lower=0, upper=30)),
+    ("threshold", lambda: sparse(threshold=THIRD)),
+    ("threshold", lambda: sparse(threshold=math.nan)),
+    ("positives", lambda: sparse(positives=0)),
+    ("epsilon_threshold", lambda: sparse(epsilon_threshold=0)),
+    ("epsilon_answers", lambda: sparse(epsilon_answers=-1)),
+    ("epsilon_values", lambda: sparse(epsilon_values=math.inf)),
+    ("sensitivity", lambda: sparse(sensitivity=0)),
+    *(("too fine", partial(sparse, **{f"epsilon_{part}": TINY})) for part in ("threshold", "answers", "values")),
+    ("epsilon", lambda: exact_poisson_count(epsilon=0, rate=0.5)),
+    ("share", lambda: exact_poisson_count(epsilon=1, rate=0)),
+    ("too fine", lambda: exact_poisson_count(epsilon=TINY, rate=1)),
+    ("share", lambda: exact_sampled_count(epsilon=1, size=3, records=2)),
+    ("flip", lambda: exact_shuffled_response(flip=0.75, people=2, epsilon=1)),
+    ("people", lambda: exact_shuffled_response(flip=0.1, people=0, epsilon=1)),
+]
+"""What terms refuse, by ValueError."""
+
+OTHERS: list[tuple[str, Call]] = [
+    ("delta", lambda: ApproximateDP(HALF, 1.5)),
+    *(("alpha", partial(RenyiDP, alpha, HALF)) for alpha in (ONE, math.inf)),
+    *(("composes", partial(together, *two)) for two in ((RHO, LOOSE), (LOOSE, RHO), (GaussianDP(ONE), RHO))),
+    ("composes", lambda: together(GaussianDP(ONE), ApproximateDP(ONE))),
+    ("composes", lambda: together(RenyiDP(2, HALF), RenyiDP(3, HALF))),
+    *(("x must be", partial(BaseTwoEta, *of)) for of in ((0, 1, 1), (-1, 3, 1), (8, 3, 1))),
+    ("y must be", lambda: BaseTwoEta(1, 0, 1)),
+    ("z must be", lambda: BaseTwoEta(1, 1, 0)),
+    *(("epsilon", partial(BaseTwoEta.from_epsilon, e, y=8)) for e in (0, -1, math.nan, math.inf, -math.inf, 0.0)),
+    *(("spread", partial(precision, BaseTwoEta(1, 1), -1, 3)) for precision in PRECISIONS),
+    *(("outcomes", partial(precision, BaseTwoEta(1, 1), 3, 0)) for precision in PRECISIONS),
+    ("negative", lambda: IntegerWeights((3, -1))),
+    *(("not all 0", partial(IntegerWeights, weights)) for weights in ((0, 0), ())),
+    ("rounds", lambda: sample_by_rejection_rounds(IntegerWeights((1,)), TapedBits(0, 0), rounds=0)),
+    ("bound", lambda: uniform_below(0, bits())),
+    ("probability", lambda: bernoulli(Fraction(3, 2), bits())),
+    ("gamma", lambda: bernoulli_exp(-HALF, bits())),
+    ("count", lambda: bits().take(-1)),
+    ("lower", lambda: naive_median(np.zeros(3), 1, rng(), lower=1.0, upper=1.0, epsilon=1.0)),
+    ("epsilon", lambda: naive_median(np.zeros(3), 1, rng(), lower=0.0, upper=3.0, epsilon=0.0)),
+    ("relation", lambda: naive_bounded_sum(np.ones(3), 1, rng(), epsilon=1, lower=0, upper=1, relation="edge")),
+    ("records", lambda: naive_bounded_mean(np.empty(0), 1, rng(), epsilon=1, lower=0, upper=1)),
+    *(("epsilon", partial(made, epsilon=0.0, delta=0.1)) for made in PARTITIONS),
+    *(("delta", partial(made, epsilon=1.0, delta=delta)) for made in PARTITIONS for delta in (0.5, 0.0)),
+]
+"""What claims, coins, weights and naive twins refuse, by ValueError."""
+
+TYPES: list[tuple[str, Call]] = [
+    *(("True or False", partial(Utilities, monotone=wrong)) for wrong in ("False", "", 1, 0, None, np.bool_(False))),
+    ("True or False", lambda: Total(0, 1, WHOLE, above_lower=1)),
+    ("True or False", lambda: Select(Utilities(), ONE, concentrated=1)),
+    ("Total or CountFrom", lambda: Column(Count(), abs)),
+    ("Total or CountFrom", lambda: Column(Column(CountFrom(), abs), abs)),
+    ("chunks", lambda: chunks(2.5)),
+    *(("value", partial(chunks().of, [("Ada", wrong)])) for wrong in ("1", None, 1j, np.float16(1))),
+    *(("person", partial(chunks().of, [(wrong, 1.0)])) for wrong in (1, b"Ada", None)),
+    ("answers", lambda: WHOLE.nearest_each(np.zeros(2, dtype=np.float16))),
+    ("answer", lambda: WHOLE.nearest("1")),
+    *(("must be", partial(law, "1/2")) for law in (DiscreteLaplace, RoundedLaplace, DiscreteGaussian, RoundedGaussian)),
+    *(("draws", partial(Noise(SURE).many, wrong, bits())) for wrong in (2.0, True, "3")),
+    ("epsilon", lambda: noisy(QUARTER_STEP, DiscreteLaplace, "1")),
+    ("answers", lambda: COUNTED.each([1], bits())),
+    ("list or an array", lambda: LAPLACE.each("12", bits())),
+    ("epsilon", lambda: Select(Utilities(), "1")),
+    ("upper", lambda: Utilities(upper="1")),
+    ("trials", lambda: SELECT.many([1.0], 1.5, bits())),
+    ("precision", lambda: SelectFixedWork(RANGE, HALF, precision=2.5)),
+    ("positives", lambda: stream(1.0)),
+    ("answers", lambda: stream().release(["1"], bits())),
+    *(("keys", partial(KeysAbove(SURE, 2).release, [wrong], bits())) for wrong in (b"a", 1)),
+    *(("words", partial(table, rows)) for rows in (((4.0, 4.0),), ((True, 1),))),
+    ("epsilon", lambda: table(ROWS, 0, "1")),
+    ("answer", lambda: table(ROWS).release("0", TapedBits(0, 3))),
+    ("people", lambda: ShuffledResponse(0.1, 2.0, 1)),
+    ("answers", lambda: ShuffledResponse(0.1, 1, 1).release(["1"], bits())),
+    *(("Count", partial(made, Count(), 1, 5)) for made in (Smooth, partial(tested.propose_test_release, delta=0.1))),
+    ("points", lambda: ProfileDP(())),
+    ("points", lambda: ProfileDP((RHO,))),
+    ("form", lambda: encoded(object())),
+    ("sensitivity", lambda: discrete_gaussian_delta(1, sigma=1, sensitivity=1.5)),
+    ("positives", lambda: sparse(positives=1.5)),
+    ("rate", lambda: exact_poisson_count(epsilon=1, rate="1")),
+    ("size", lambda: exact_sampled_count(epsilon=1, size=1.0, records=2)),
+    ("x must be", lambda: BaseTwoEta(1.0, 2, 1)),
+    ("epsilon", lambda: BaseTwoEta.from_epsilon("1", y=8)),
+]
+"""What is refused by TypeError."""
+
+
+@pytest.mark.parametrize(("named", "call"), [*QUERIES, *NOISE, *TERMS, *OTHERS])
+def test_a_value_out_of_range_is_refused_and_named(named: str, call: Call) -> None:
+    with pytest.raises(ValueError, match=re.escape(named)):
+        call()
+
+
+@pytest.mark.parametrize(("named", "call"), TYPES)
+def test_a_value_of_another_type_is_refused_and_named(named: str, call: Call) -> None:
+    with pytest.raises(TypeError, match=re.escape(named)):
+        call()
