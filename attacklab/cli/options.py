@@ -27,7 +27,8 @@ Target: TypeAlias = Annotated[
     ),
 ]
 Attacks: TypeAlias = Annotated[
-    list[str] | None, Option(rich_help_panel=BUDGET, help="Run only this attack; repeatable [default: all]")
+    list[str] | None,
+    Option(metavar="NAME", rich_help_panel=BUDGET, help="Run only this attack; repeatable [default: all]"),
 ]
 
 # Which finding is shown
@@ -123,7 +124,11 @@ InEnv: TypeAlias = Annotated[
 ]
 Seconds: TypeAlias = Annotated[
     float | None,
-    Option(rich_help_panel=WHERE, help="Timeout of a request to the target's process, in seconds [default: 60]"),
+    Option(
+        metavar="S",
+        rich_help_panel=WHERE,
+        help="Timeout of a request to the target's process, in seconds [default: 60]",
+    ),
 ]
 
 # What the target claims
@@ -186,6 +191,7 @@ Trials: TypeAlias = Annotated[
     int | None,
     Option(
         min=1,
+        metavar="N",
         rich_help_panel=BUDGET,
         help="Largest number of outputs of each input to judge an event on "
         f"[default: {DEFAULT_TRIALS}, more where those may refute the claim, fewer where outputs are slow]",
@@ -194,7 +200,7 @@ Trials: TypeAlias = Annotated[
 Alpha: TypeAlias = Annotated[
     float, Option(rich_help_panel=BUDGET, help="Probability of a false alarm in the whole run")
 ]
-Seed: TypeAlias = Annotated[int, Option(min=0, rich_help_panel=BUDGET, help="Seed of all randomness")]
+Seed: TypeAlias = Annotated[int, Option(min=0, metavar="N", rich_help_panel=BUDGET, help="Seed of all randomness")]
 SpendAll: TypeAlias = Annotated[
     bool,
     Option(
@@ -257,7 +263,10 @@ Checker: TypeAlias = Annotated[
 Certificates: TypeAlias = Annotated[
     Path | None,
     Option(
-        "--output", rich_help_panel=OUTPUT, help="Folder for the certificate; goes with --all [default: reports/proofs]"
+        "--output",
+        metavar="FOLDER",
+        rich_help_panel=OUTPUT,
+        help="Folder for the certificate; goes with --all [default: reports/proofs]",
     ),
 ]
 Inputs: TypeAlias = Annotated[
@@ -278,6 +287,7 @@ Workers: TypeAlias = Annotated[
     int | None,
     Option(
         min=1,
+        metavar="N",
         rich_help_panel=WHERE,
         help="Number of processes that draw outputs; 1 draws in this process "
         "[default: 1, then one per processor after ten seconds of drawing]",
@@ -296,7 +306,7 @@ Scheduler: TypeAlias = Annotated[
 Listed: TypeAlias = Annotated[
     str | None,
     Argument(
-        metavar="[NAME]",
+        metavar="NAME",
         help="attacks, targets, libraries or experiments; or the name or code of a flaw, such as AL04 [default: all]",
     ),
 ]
@@ -318,15 +328,18 @@ Browse: TypeAlias = Annotated[
 ]
 Output: TypeAlias = Annotated[Path, Option(help="Folder for pages, data and figures")]
 Json: TypeAlias = Annotated[
-    str | None, Option(rich_help_panel=OUTPUT, help="Write the findings to this file, or to standard output for -")
+    str | None,
+    Option(metavar="FILE", rich_help_panel=OUTPUT, help="Write the findings to this file, or to standard output for -"),
 ]
 Sarif: TypeAlias = Annotated[
-    Path | None, Option(rich_help_panel=OUTPUT, help="Write refuted claims to this file, as SARIF 2.1.0")
+    Path | None,
+    Option(metavar="FILE", rich_help_panel=OUTPUT, help="Write refuted claims to this file, as SARIF 2.1.0"),
 ]
 Verbose: TypeAlias = Annotated[
     bool | None,
     Option("--verbose/--quiet", "-v/-q", rich_help_panel=OUTPUT, help="Print all findings, or the first line only"),
 ]
 Html: TypeAlias = Annotated[
-    Path | None, Option(rich_help_panel=OUTPUT, help="Write a report for people to this file: one page of HTML")
+    Path | None,
+    Option(metavar="FILE", rich_help_panel=OUTPUT, help="Write a report for people to this file: one page of HTML"),
 ]
