@@ -32,7 +32,9 @@ def command(name: options.Listed = None, json: options.ListJson = False) -> None
     flaws = {key: flaw for flaw in catalogue().values() for key in (flaw.name, flaw.code)}
     chosen = list(SECTIONS) if name is None else [name]
     if name is not None and name not in SECTIONS:
-        _explain(by_name(name, {**dict.fromkeys(SECTIONS), **flaws}, "list or flaw"), json=json)
+        known: dict[str, Flaw | None] = {**dict.fromkeys(SECTIONS), **flaws}
+        if (flaw := by_name(name, known, "list or flaw")) is not None:
+            _explain(flaw, json=json)
         return
     listed: dict[str, list[dict[str, str]]] = {}
     for section in chosen:

@@ -11,7 +11,7 @@ from pathlib import Path
 NUMBERS = {"answer", "count", "n", "number", "total", "true_answer", "true_count", "true_value", "value", "x"}
 """Names of a parameter that takes one number."""
 
-AFTER_INPUT = ([], ["rng"], ["trials", "rng"])
+AFTER_INPUT: tuple[list[str], ...] = ([], ["rng"], ["trials", "rng"])
 """The parameters after the input, of a function of one value and of a release function."""
 
 

@@ -61,7 +61,7 @@ class TargetOptions:
     delta: options.Delta = None
     rho: options.Rho = None
     mu: options.Mu = None
-    rdp: options.Rdp = ()
+    rdp: options.Rdp = None
     sensitivity: options.Sensitivity = None
     lower: options.Lower = None
     upper: options.Upper = None
@@ -131,7 +131,7 @@ class TargetOptions:
         named = {_option(field.name): getattr(self, field.name) for field in fields(self)[1:-1]}
         words = [] if self.target is None else [shlex.quote(self.target)]
         for option, value in {**named, **(rest or {})}.items():
-            for item in value if isinstance(value, tuple) else (value,):
+            for item in value if isinstance(value, list) else (value,):
                 if item is True:
                     words.append(option)
                 elif item is not None and item is not False:
@@ -145,7 +145,7 @@ class TargetOptions:
         Raises:
             UsageError: it is not such a text.
         """
-        values: dict[str, Any] = {"rdp": ()}
+        values: dict[str, Any] = {"rdp": []}
         words = iter(shlex.split(spec))
         try:
             for word in words:
@@ -156,7 +156,7 @@ class TargetOptions:
                 elif word in ("--first", "--second", "--inputs", "--checker", "--output"):
                     next(words)
                 elif word == "--rdp":
-                    values["rdp"] += (next(words),)
+                    values["rdp"] += [next(words)]
                 elif word != "--all":
                     name = _NAMES[word]
                     values[name] = _READERS.get(name, float)(next(words))
@@ -184,7 +184,7 @@ class TargetOptions:
     def _claim(self) -> dict[str, Any]:
         """The claim as what loads a target takes it: an epsilon and delta, or a claim, or nothing."""
         names = ("epsilon", "delta", "rho", "mu", "rdp")
-        said = {name: getattr(self, name) for name in names if getattr(self, name) not in (None, ())}
+        said = {name: getattr(self, name) for name in names if getattr(self, name) not in (None, [])}
         if len(said) > 1 and list(said) != ["epsilon", "delta"]:
             named = " and ".join(map(_option, said))
             raise UsageError(f"{named} exclude each other; give --epsilon (and --delta), --rho, --mu or --rdp")
@@ -232,7 +232,7 @@ def takes_target(*left_out: str) -> Callable[[Callable[..., None]], Callable[...
 
         def command(**values: Any) -> None:
             asked = {one.name: values.pop(one.name) for one in shared}
-            function(TargetOptions(**{**asked, "rdp": tuple(asked["rdp"] or ())}), **values)
+            function(TargetOptions(**asked), **values)
 
         command.__doc__ = function.__doc__
         command.__signature__ = Signature([*given, *(one.replace(kind=Parameter.KEYWORD_ONLY) for one in own)])  # type: ignore[attr-defined]

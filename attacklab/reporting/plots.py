@@ -430,7 +430,7 @@ def _side_by_side(panel: Panel) -> list[Series]:
     along = "x" if panel.x_names else "y"
     for number, place in enumerate(marks):
         moved = [at + step * (number - (len(marks) - 1) / 2) for at in getattr(shown[place], along)]
-        shown[place] = replace(shown[place], **{along: moved})
+        shown[place] = replace(shown[place], **{along: moved})  # type: ignore[arg-type] # both are places
     return shown
 
 

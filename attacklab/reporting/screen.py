@@ -271,9 +271,8 @@ def _advice(findings: Sequence[Finding], ended: Outcome) -> str:
 
 def _wrapped(text: str, width: int, first: str, later: str) -> list[str]:
     kept = re.sub(r" ([=≥]) ", "\u00a0\\1\u00a0", plain(text))  # an equation stands in one line
-    indents = {"initial_indent": first, "subsequent_indent": later}
-    lines = textwrap.wrap(kept, width, **indents, break_long_words=False, break_on_hyphens=False)
-    return [line.replace("\u00a0", " ") for line in lines]
+    wrapper = textwrap.TextWrapper(width, first, later, break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\u00a0", " ") for line in wrapper.wrap(kept)]
 
 
 def _row_lines(row: Row, width: int) -> list[str]:
