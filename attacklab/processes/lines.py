@@ -85,19 +85,14 @@ class ChildProcess:
             ChildError: the process did not answer with one line; the message says how.
         """
         self._require_nothing_left("before the request")
-        self._tell(request)
+        self._request = memoryview(request)
+        self._selector.register(self._stdin, selectors.EVENT_WRITE, ChildProcess._write_request)
+        self._write_request()  # what the pipe does not take now is sent while the answer is waited for
         line = self.line(self._seconds)
         if self._request:
             raise ChildError(ChildFailure.GARBAGE, "it answered before it had read the request")
         self._require_nothing_left("after the answer")
         return line
-
-    def _tell(self, text: bytes) -> None:
-        """Send text, and wait for nothing: what the pipe does not take now is sent while a line is waited for."""
-        self._request = memoryview(text)
-        self._write()
-        if self._request:
-            self._selector.register(self._stdin, selectors.EVENT_WRITE, ChildProcess._write_request)
 
     def _require_nothing_left(self, when: str) -> None:
         """Raise a ChildError if the process has written more than it was asked for."""
@@ -107,17 +102,13 @@ class ChildProcess:
             raise ChildError(ChildFailure.GARBAGE, f"{len(self._answer)} bytes too many {when}, beginning {shown!r}")
 
     def _write_request(self) -> None:
-        self._write()
+        with contextlib.suppress(BlockingIOError):
+            try:
+                self._request = self._request[os.write(self._stdin, self._request) :]
+            except BrokenPipeError:  # it ended, or reads no more: what it still writes will say why
+                self._request = self._request[:0]
         if not self._request:
             self._selector.unregister(self._stdin)
-
-    def _write(self) -> None:
-        try:
-            self._request = self._request[os.write(self._stdin, self._request) :]
-        except BlockingIOError:
-            return
-        except BrokenPipeError:  # it ended, or reads no more: what it still writes will say why
-            self._request = self._request[:0]
 
     def _read_answer(self) -> None:
         with contextlib.suppress(BlockingIOError):
