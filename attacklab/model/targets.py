@@ -155,58 +155,10 @@ class Target:
         if self.kind in (Kind.SUM, Kind.MEAN) and self.bounds is None:
             raise UsageError(f"a {self.kind} target needs the bounds of a record")
         if self.relation is not None:
-            relation = Relation(self.relation)
-            if self.kind in (Kind.SUM, Kind.MEAN) and relation not in (Relation.ADD_REMOVE, Relation.SUBSTITUTE):
-                raise UsageError(f"relation of a {self.kind} target must be add-remove or substitute, not {relation}")
-            object.__setattr__(self, "relation", relation)  # it may have been written as text
-        self._check_domain()
-        self._check_pairs()
-
-    def _check_domain(self) -> None:
-        if self.domain is None:
-            return
-        if not isinstance(self.domain, Domain):
-            raise UsageTypeError(f"domain must be a Domain, such as Domain(non_negative=True), not {self.domain!r}")
-        shape = self.domain.shape
-        if (shape is None) is (self.kind is Kind.DATASET):
-            raise UsageError(
-                f"the domain of a {self.kind} target must {'have a' if shape is None else 'not have a'} shape"
-                + (
-                    ", such as Domain(shape=Records(), bounds=(0, 1))"
-                    if shape is None
-                    else f" ({shape.form}); leave it out"
-                )
-            )
-        if shape is not None and self.relation is not None and self.relation not in shape.relations:
-            known = " or ".join(shape.relations) or "none"
-            raise UsageError(
-                f"the relation of {shape.form} must be {known}, not {self.relation}: "
-                f"this domain has no pair of {self.relation} neighbours"
-            )
-        if self.domain.special is None:
-            records = self.kind in (Kind.SUM, Kind.MEAN)
-            known_special = replace(self.domain, special=records and not self.domain.excludes_numbers)
-            object.__setattr__(self, "domain", known_special)
-
-    def _check_pairs(self) -> None:
-        if not isinstance(self.pairs, tuple | list):
-            raise UsageTypeError(f"pairs must be neighbouring pairs in a tuple, not {described(self.pairs)}")
-        object.__setattr__(self, "pairs", tuple(self.pairs))
-        for number, pair in enumerate(self.pairs):
-            if not isinstance(pair, NeighbouringPair):
-                raise UsageTypeError(f"pair {number} must be a NeighbouringPair, not {described(pair)}")
-            if not self.covers(pair):
-                raise UsageError(
-                    f"pair {number} of {self.name} is not one that it claims anything of: "
-                    f"{self.why_not_covered(pair)}; leave it out, or declare otherwise"
-                )
-            if self.exceeds_sensitivity(pair):
-                raise UsageError(
-                    f"pair {number} of {self.name} is further apart than the sensitivity; "
-                    "NaN and infinities must be equal on both sides"
-                )
-            if self.kind in (Kind.NOISE, Kind.SELECTION):
-                _require_neighbours(pair, self.sensitivity)
+            object.__setattr__(self, "relation", _checked_relation(self.relation, self.kind))
+        if self.domain is not None:
+            object.__setattr__(self, "domain", _checked_domain(self.domain, self.kind, self.relation))
+        object.__setattr__(self, "pairs", _checked_pairs(self))
 
     @classmethod
     def noise(
@@ -399,64 +351,115 @@ class Target:
         """
         if not sees_failures:
             try:
-                return self._checked(self._released(input_, trials, rng), input_, trials)
+                return _released(self, input_, trials, rng)
             except _Raised as failure:
                 raise Refused(f"{self.name} raised {failure}") from failure.__cause__
         outputs = np.empty(trials, dtype=object)
         for trial in range(trials):
             try:
-                released = self._released(input_, 1, rng)
+                outputs[trial] = _released(self, input_, 1, rng)[0]
             except _Raised as failure:
                 cause = failure.__cause__
                 assert cause is not None  # noqa: S101 - it is raised from one
                 outputs[trial] = Failure(type(cause).__name__, text_of(cause))
-            else:
-                outputs[trial] = self._checked(released, input_, 1)[0]
         return outputs
 
-    def _released(self, input_: Any, trials: int, rng: np.random.Generator) -> Outputs:
-        try:
-            with in_one_process(), np.errstate(all="ignore"):
-                released = self.release(copy.deepcopy(input_), trials, rng)
-                outputs: Outputs | None = gathered(released, trials)
-        except TargetError as error:  # what runs the release failed, not the release: nothing that an adversary sees
-            kind = OutsideDomain if isinstance(error, OutsideDomain) else TargetError
-            raise kind(f"{self.name}: {error}") from error
-        except LabFault:
+
+def _released(target: Target, input_: Any, trials: int, rng: np.random.Generator) -> Outputs:
+    """What the release of a target returned, as an array of valid outputs, one a trial."""
+    try:
+        with in_one_process(), np.errstate(all="ignore"):
+            released = target.release(copy.deepcopy(input_), trials, rng)
+            outputs: Outputs | None = gathered(released, trials)
+    except TargetError as error:  # what runs the release failed, not the release: nothing that an adversary sees
+        kind = OutsideDomain if isinstance(error, OutsideDomain) else TargetError
+        raise kind(f"{target.name}: {error}") from error
+    except LabFault:
+        raise
+    except BaseException as error:
+        if passes_through(error):
             raise
-        except BaseException as error:
-            if passes_through(error):
-                raise
-            raise _Raised("; ".join(filter(None, (in_one_line(error), misfit(self.release))))) from error
-        if outputs is None:
-            raise TargetError(f"{self.name} returned {described(released)}, not an array or a list of outputs")
-        return outputs
+        raise _Raised("; ".join(filter(None, (in_one_line(error), misfit(target.release))))) from error
+    if outputs is None:
+        raise TargetError(f"{target.name} returned {described(released)}, not an array or a list of outputs")
+    if len(outputs) != trials:
+        raise TargetError(f"{target.name} returned {len(outputs)} outputs for {trials} trials")
+    if target.kind is not Kind.DATASET:
+        wrong = _wrong_indices(outputs, len(input_)) if target.kind is Kind.SELECTION else _too_wide(outputs)
+        if wrong:
+            raise TargetError(f"{target.name} returned {wrong}")
+    return outputs
 
-    def _checked(self, outputs: Outputs, input_: Any, trials: int) -> Outputs:
-        if len(outputs) != trials:
-            raise TargetError(f"{self.name} returned {len(outputs)} outputs for {trials} trials")
-        if self.kind is Kind.SELECTION:
-            self._check_indices(outputs, len(input_))
-        elif self.kind is not Kind.DATASET:
-            self._check_answers(outputs)
-        return outputs
 
-    def _check_answers(self, outputs: Outputs) -> None:
-        """Refuse numbers of more bits than a double; outputs of other forms are left to attacks that see whole ones."""
-        numbers = as_vector_of_numbers(outputs)
-        if numbers is not None and numbers.size and numbers.dtype.itemsize > 8:
-            raise TargetError(f"{self.name} returned outputs of type {numbers.dtype}, not numbers of up to 64 bits")
+def _too_wide(outputs: Outputs) -> str:
+    """What numbers of more bits than a double are; outputs of other forms are left to attacks that see whole ones."""
+    numbers = as_vector_of_numbers(outputs)
+    if numbers is not None and numbers.size and numbers.dtype.itemsize > 8:
+        return f"outputs of type {numbers.dtype}, not numbers of up to 64 bits"
+    return ""
 
-    def _check_indices(self, outputs: Outputs, outcomes: int) -> None:
-        numbers = as_vector_of_numbers(outputs)
-        if numbers is None or (numbers.size and numbers.dtype.kind == "f"):
-            form = outputs.dtype if numbers is None else numbers.dtype
-            shape = f" and shape {outputs.shape[1:]}" if outputs.ndim > 1 else ""
-            raise TargetError(f"{self.name} returned outputs of type {form}{shape}, not indices")
-        if numbers.size and (numbers.min() < 0 or numbers.max() >= outcomes):
-            raise TargetError(
-                f"{self.name} returned indices from {numbers.min()} to {numbers.max()} of {outcomes} outcomes"
+
+def _wrong_indices(outputs: Outputs, outcomes: int) -> str:
+    """What outputs are that are not all indices of outcomes."""
+    numbers = as_vector_of_numbers(outputs)
+    if numbers is None or (numbers.size and numbers.dtype.kind == "f"):
+        form = outputs.dtype if numbers is None else numbers.dtype
+        shape = f" and shape {outputs.shape[1:]}" if outputs.ndim > 1 else ""
+        return f"outputs of type {form}{shape}, not indices"
+    if numbers.size and (numbers.min() < 0 or numbers.max() >= outcomes):
+        return f"indices from {numbers.min()} to {numbers.max()} of {outcomes} outcomes"
+    return ""
+
+
+def _checked_relation(relation: Relation | str, kind: Kind) -> Relation:
+    """The relation of a target of this kind, which may have been written as text."""
+    checked = Relation(relation)
+    if kind in (Kind.SUM, Kind.MEAN) and checked not in (Relation.ADD_REMOVE, Relation.SUBSTITUTE):
+        raise UsageError(f"relation of a {kind} target must be add-remove or substitute, not {checked}")
+    return checked
+
+
+def _checked_domain(domain: object, kind: Kind, relation: Relation | None) -> Domain:
+    """The domain of a target of this kind, which says whether NaN and the infinities belong to it."""
+    if not isinstance(domain, Domain):
+        raise UsageTypeError(f"domain must be a Domain, such as Domain(non_negative=True), not {domain!r}")
+    shape = domain.shape
+    if shape is None and kind is Kind.DATASET:
+        example = "Domain(shape=Records(), bounds=(0, 1))"
+        raise UsageError(f"the domain of a {kind} target must have a shape, such as {example}")
+    if shape is not None and kind is not Kind.DATASET:
+        raise UsageError(f"the domain of a {kind} target must not have a shape ({shape.form}); leave it out")
+    if shape is not None and relation is not None and relation not in shape.relations:
+        known = " or ".join(shape.relations) or "none"
+        raise UsageError(
+            f"the relation of {shape.form} must be {known}, not {relation}: "
+            f"this domain has no pair of {relation} neighbours"
+        )
+    if domain.special is not None:
+        return domain
+    return replace(domain, special=kind in (Kind.SUM, Kind.MEAN) and not domain.excludes_numbers)
+
+
+def _checked_pairs(target: Target) -> tuple[NeighbouringPair, ...]:
+    """The pairs that a target declares, each of which its claim covers."""
+    if not isinstance(target.pairs, tuple | list):
+        raise UsageTypeError(f"pairs must be neighbouring pairs in a tuple, not {described(target.pairs)}")
+    for number, pair in enumerate(target.pairs):
+        if not isinstance(pair, NeighbouringPair):
+            raise UsageTypeError(f"pair {number} must be a NeighbouringPair, not {described(pair)}")
+        if not target.covers(pair):
+            raise UsageError(
+                f"pair {number} of {target.name} is not one that it claims anything of: "
+                f"{target.why_not_covered(pair)}; leave it out, or declare otherwise"
             )
+        if target.exceeds_sensitivity(pair):
+            raise UsageError(
+                f"pair {number} of {target.name} is further apart than the sensitivity; "
+                "NaN and infinities must be equal on both sides"
+            )
+        if target.kind in (Kind.NOISE, Kind.SELECTION):
+            _require_neighbours(pair, target.sensitivity)
+    return tuple(target.pairs)
 
 
 def are_numbers(outputs: Outputs) -> bool:
