@@ -414,12 +414,14 @@ class _Turn:
 
     def judge_all(self, trials: int, rounds: int, *, until_refuted: bool) -> None:
         """Judge what was planned in one of so many rounds, with its share of the attack's α; all, or until refuted."""
-        self.trials = trials
         attack = sized(self.attack, trials)
         if attack != self.judge.attack:
             self.judge = replace(self.judge, attack=attack)
             self.__dict__.pop("plan", None)
         plan = self.plan
+        if self.findings and isinstance(plan, Finding) and plan.verdict is Verdict.INCONCLUSIVE:
+            return  # there is no time to look for more, so what the short round found stays
+        self.trials = trials
         clock, seconds, output, started = self.clock, self.seconds, math.inf, 0.0
         if clock:
             output = max((self._output(clock, planned) for planned in self.testable), default=clock.output)
