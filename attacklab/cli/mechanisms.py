@@ -8,6 +8,8 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
+from attacklab.model.loading import CLAIM_PARAMETERS
+
 NUMBERS = {"answer", "count", "n", "number", "total", "true_answer", "true_count", "true_value", "value", "x"}
 """Names of a parameter that takes one number."""
 
@@ -58,7 +60,7 @@ def _options(made: ast.stmt) -> str:
 def _is_of_number(made: ast.stmt) -> bool:
     required = _required(made)
     names = [one.arg for one in required]
-    if not names or names[1:] not in AFTER_INPUT:
+    if not names or names[0] in CLAIM_PARAMETERS or names[1:] not in AFTER_INPUT:
         return False
     written = ast.unparse(required[0].annotation) if required[0].annotation else ""
     return written in ("float", "int") if written else names[0] in NUMBERS
