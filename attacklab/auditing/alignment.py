@@ -279,7 +279,10 @@ def _rounded(study: _Study, pairs: Sequence[NeighbouringPair], scale: float | No
             while len(outputs) < trials:
                 if own_seconds() > study.until:
                     raise _TooSlow
-                outputs.extend(target.release(input_, min(trials - len(outputs), max(1, len(outputs))), rng))
+                wanted = min(2 * len(outputs) or 1, trials)
+                outputs.extend(target.release(input_, wanted - len(outputs), rng))
+                if len(outputs) != wanted:  # a wrong number, which is told where outputs are checked
+                    break
         return [output if scale is None else rounded(output, GRAIN * scale) for output in outputs]
 
     return Target.dataset(release, claim=target.claim, relation=target.relation, name=target.name, pairs=pairs)

@@ -330,6 +330,15 @@ def test_samples_that_the_time_leaves_out_are_told(
     assert made.reason.endswith(told)
 
 
+@pytest.mark.parametrize("given", [lambda trials: trials - 1, lambda trials: trials + 1])
+def test_a_release_of_a_wrong_number_of_outputs_is_an_error(given: Callable[[int], int]) -> None:
+    pair = NeighbouringPair(LONG, SHORT, Relation.ADD_REMOVE)
+    target = Target.dataset(lambda x, trials, rng: rng.random(given(trials)), epsilon=1.0, pairs=[pair])
+    (finding,) = audit(target, [Alignment()], trials=100)
+    assert finding.verdict is Verdict.ERROR
+    assert "outputs for 64 trials" in finding.reason
+
+
 def test_what_cannot_be_aligned_says_why() -> None:
     bits = Target.noise(lambda *_: [0], epsilon=1.0).exact(lambda answer, bits: answer + bits.take(1))
     (finding,) = audit(bits, [Alignment()])
