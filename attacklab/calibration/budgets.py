@@ -63,6 +63,19 @@ def any_of(probability: Interval, tries: int) -> Interval:
     return probability * total
 
 
+def group_delta(epsilon: float, delta: float, size: int) -> Interval:
+    """The least δ′ at size · ε that (ε, δ)-DP gives to a group, by the largest P[E] along a chain of neighbours.
+
+    From a neighbour with P[E] = p to the next, P[E] is at most e^ε·p + δ, and 1 − P[E] at least e^−ε·(1 − p − δ).
+    """
+    growth, probability = Interval.of(epsilon).exp(), Interval.of(0)
+    for _ in range(size):
+        grown, left = growth * probability + delta, 1 - (1 - probability - delta) / growth
+        ends = (min(grown.lower, left.lower), min(grown.upper, left.upper))
+        probability = Interval(*(min(end, gmpy2.mpfr(1)) for end in ends))
+    return probability
+
+
 def composed_epsilon(epsilon: float, releases: int, delta: float) -> Interval:
     """The least ε′ at which m releases that are ε-DP each are (ε′, δ)-DP together.
 

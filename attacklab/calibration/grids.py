@@ -86,6 +86,13 @@ GRIDS: dict[str, tuple[dict[str, Any], ...]] = {
         [(1e-300, 1e-300), (0.5, 700.0), (1e-300, 1.0)],
     ),
     "zcdp_epsilon": _named("rho delta", product((1e-3, 0.1, 1.0, 2.63), (1e-100, *neighbourhood(1e-20), 1e-6))),
+    # Rates next to 0 and 1 and of 1 itself, few and many steps, a tiny δ.
+    "sampled_gaussian_epsilon": _named(
+        "sigma rate steps delta",
+        [(1.0, 0.01, steps, 1e-5) for steps in (1, 2, 10, 1000)],
+        [(4.0, 0.1, 100, 1e-5), (0.7, 0.5, 2, 1e-2), (2.0, 0.2, 10, 1e-30), (1.1, 1e-3, 500, 1e-8)],
+        [(3.0, 0.999, 10, 1e-5), (5.0, 1.0, 100, 1e-5), (10.0, 0.5, 1000, 1e-12)],
+    ),
     **dict.fromkeys(
         ("laplace_tail", "gaussian_tail"),
         _named(
@@ -129,6 +136,9 @@ GRIDS: dict[str, tuple[dict[str, Any], ...]] = {
     # δ down to the least double, and up to where m·δ is far from exact.
     "composed_delta": _named(
         "delta releases", product((5e-324, 1e-300, 1e-20, 1e-10, 1e-6, *neighbourhood(0.1)), RELEASES)
+    ),
+    "group_delta": _named(
+        "epsilon delta size", product((1e-3, 0.1, 1.0, 5.0), (1e-30, 1e-9, 1e-5, 1e-2), (1, 2, 3, 10, 100))
     ),
     "composed_epsilon": _named(
         "epsilon releases delta", product((1e-3, 0.1, 1.0, 10.0), (1, 2, 10, 100), (0.0, 1e-20, 1e-6, 1e-2))

@@ -69,12 +69,17 @@ def _posterior(belief: Mapping[Rows, Fraction], told: Mapping[Rows, Any]) -> Fra
     return Fraction(with_bit / total)
 
 
+def both(first: Law, second: Law) -> Law:
+    """The law of a pair of independent outcomes, one from each law."""
+    return Law(((a, b), p * q) for a, p in first.masses.items() for b, q in second.masses.items())
+
+
 def ratio_of_answers(step: Fraction) -> Fraction:
     """The largest ratio of `ANSWERS` randomized responses that each keep the ratio 1 + `step`.
 
     A definition by 1 + ε instead of e^ε would not add up: (1 + ε)^k is more than 1 + kε.
     """
-    laws = [reduce(Law.product, [response(truth, 1 + step)] * ANSWERS) for truth in (True, False)]
+    laws = [reduce(both, [response(truth, 1 + step)] * ANSWERS) for truth in (True, False)]
     return Fraction(largest_ratio(*laws).upper)
 
 

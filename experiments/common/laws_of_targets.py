@@ -87,7 +87,7 @@ def _one_uniform_finding(target: Target) -> Finding:
         advantage=Estimate(float(distance.lower), float_below(distance.lower), float_above(distance.upper)),
         epsilon_lower=certificate.epsilon_bounds[0],
         delta_lower=float_below(certificate.delta_bounds.lower),
-        laws=certificate.digests,
+        laws=(first.digest(), second.digest()),
     )
 
 

@@ -343,7 +343,8 @@ def test_a_law_that_is_plain_to_see_is_found(kind: str) -> None:
 
 # Samplers that are refused.
 
-rng, kept = np.random.default_rng(1), []
+rng = np.random.default_rng(1)
+kept: list[Any] = []
 
 
 def noisy(bits: RandomBits) -> int:
