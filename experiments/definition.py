@@ -91,7 +91,7 @@ def _responses(limits: Limits) -> Callable[[int], tuple[Law, Law]]:
     """The laws of what k people answer whose truths all change, by k."""
     response = exact_randomized_response(epsilon=EPSILON)
     laws = [enumerate_law(response.release, truth, limits=limits) for truth in (False, True)]
-    return lambda k: (reduce(definition_laws.both, [laws[0]] * k), reduce(product, [laws[1]] * k))
+    return lambda k: (reduce(definition_laws.both, [laws[0]] * k), reduce(definition_laws.both, [laws[1]] * k))
 
 
 LAWS: dict[str, Callable[[Limits], Callable[[int], tuple[Law, Law]]]] = {
