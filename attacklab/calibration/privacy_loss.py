@@ -175,10 +175,8 @@ class _Sketch:
         rows = []
         for part in parts:
             with _flint().ctx.workprec(2 * SPARE_BITS):
-                always = replace(part, rate=1.0)
-                places = [_ball(place) for place in np.linspace(*_reach(always, SPARE_BITS), COARSE)]
-                beyond = [_above_loss(always, place).sampled(part.rate) for place in places]
-                events = [here.less(after) for here, after in itertools.pairwise(beyond)]
+                reach = np.linspace(*_reach(replace(part, rate=1.0), SPARE_BITS), COARSE)
+                events = _between(part, [_loss(part.rate, _ball(place)) for place in reach])
                 events += [mass for _, mass in _single_losses(part)]
                 p, q = np.array([[float(mass.p), float(mass.q)] for mass in events if mass.p > 0 and mass.q > 0]).T
             losses, masses = (np.log(q / p), q) if is_removed else (np.log(p / q), p)
@@ -219,10 +217,6 @@ class Masses(NamedTuple):
 
     p: Any
     q: Any
-
-    def less(self, other: Masses) -> Masses:
-        """What is in this event and not in that one, which it holds."""
-        return Masses(self.p - other.p, self.q - other.q)
 
     def more(self, other: Masses, share: Any = 1) -> Masses:
         """This event and a share of another."""
@@ -287,22 +281,52 @@ def _reach(part: Part, bits: int) -> tuple[float, float]:
     return float(_loss(part.rate, _ball(-farthest))), float(_loss(part.rate, _ball(farthest)))
 
 
-def _above_loss(part: Part, loss: Any) -> Masses:
-    """The mass of the losses beyond one, but for single losses that have a mass of their own."""
-    nothing, full = Masses(_ball(0), _ball(0)), _ball(part.loss)
+class Side(NamedTuple):
+    """What a law has beyond a loss or, where that is more, what it has up to it: so that no digits cancel.
+
+    Attributes:
+        mass: of that side, without single losses.
+        is_lower: whether it is the lower one.
+    """
+
+    mass: Any
+    is_lower: bool = False
+
+    @classmethod
+    def of_normal(cls, deviations: Any) -> Side:
+        """Of a normal law, beside so many standard deviations."""
+        is_lower = bool(deviations < 0)
+        return cls(((-deviations if is_lower else deviations) / _ball(2).sqrt()).erfc() / 2, is_lower)
+
+    def until(self, after: Side) -> Any:
+        """The mass between two losses."""
+        if self.is_lower and after.is_lower:
+            return after.mass - self.mass
+        return self.mass - after.mass if not self.is_lower else 1 - self.mass - after.mass
+
+
+def _sides(part: Part, loss: Any) -> tuple[Side, Side]:
+    """The sides of a loss under P and under Q, where every record takes part."""
+    full = _ball(part.loss)
     if part.rate < 1:
         scaled = loss.expm1() / part.rate + 1
-        if not scaled > 0:  # below all that it can lose
-            return _above_loss(replace(part, rate=1.0), _ball(-(2**30))).sampled(part.rate)
-        return _above_loss(replace(part, rate=1.0), scaled.log()).sampled(part.rate)
+        loss = scaled.log() if scaled > 0 else None
     if part.law == "gaussian":
-        root, at = _ball(2).sqrt(), loss / full
-        return Masses(((at - full / 2) / root).erfc() / 2, ((at + full / 2) / root).erfc() / 2)
-    if part.law == "response" or not loss < full:
-        return nothing
-    at = loss if loss > -full else -full
-    inner = Masses(1 - ((at - full) / 2).exp() / 2, (-(at + full) / 2).exp() / 2)
-    return inner.less(Masses(_ball(1) / 2, (-full).exp() / 2))
+        if loss is None:  # below all that it can lose
+            return Side(_ball(0), True), Side(_ball(0), True)
+        return Side.of_normal(loss / full - full / 2), Side.of_normal(loss / full + full / 2)
+    if part.law == "response" or (loss is not None and not loss < full):
+        return Side(_ball(0)), Side(_ball(0))
+    at = loss if loss is not None and loss > -full else -full
+    p, q = 1 - ((at - full) / 2).exp() / 2, (-(at + full) / 2).exp() / 2
+    return Side(p - _ball(1) / 2), Side(q - (-full).exp() / 2)
+
+
+def _between(part: Part, places: Sequence[Any]) -> list[Masses]:
+    """The masses of the losses from each place to the next, but for single losses that have a mass of their own."""
+    sides = [_sides(part, place) for place in places]
+    pairs = itertools.pairwise(sides)
+    return [Masses(p.until(next_p), q.until(next_q)).sampled(part.rate) for (p, q), (next_p, next_q) in pairs]
 
 
 def _single_losses(part: Part) -> Iterator[tuple[Any, Masses]]:
@@ -329,11 +353,12 @@ def _cells(part: Part, grid: Grid, is_removed: bool) -> Cells:
     (low, high), step = _reach(part, grid.bits), grid.step
     start = low - (step if part.law == "gaussian" else step / 2)
     places = [_ball(start) + _ball(step) * i for i in range(math.ceil((high - start) / step) + 2)]
-    beyond = [_above_loss(part, place) for place in places]
-    masses = [here.less(after) for here, after in itertools.pairwise(beyond)]
+    masses = _between(part, places)
     single = [(math.floor((float(loss) - start) / step), mass) for loss, mass in _single_losses(part)]
-    whole = Masses(_ball(1), _ball(1)) if part.law == "gaussian" else beyond[0]
-    cells = Cells(_ball(start), step, masses, single, beyond[-1], whole.less(beyond[0]))
+    (p, q), (last_p, last_q) = _sides(part, places[0]), _sides(part, places[-1])
+    over = Masses(last_p.mass, last_q.mass).sampled(part.rate)
+    under = Masses(p.mass, q.mass).sampled(part.rate) if part.law == "gaussian" else Masses(_ball(0), _ball(0))
+    cells = Cells(_ball(start), step, masses, single, over, under)
     return cells.swapped() if is_removed else cells
 
 

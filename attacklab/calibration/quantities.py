@@ -96,8 +96,6 @@ def _rows() -> Iterator[tuple[str, str, Callable[..., Interval], str]]:
     yield "laplace_scale", "the least scale at which Laplace noise is ε-DP", budgets.scale, _DWORK
     yield "zcdp_delta", "the least δ at ε that all ρ-zCDP mechanisms keep", concentrated.delta, _ZCDP
     yield "zcdp_epsilon", "the least ε at δ that all ρ-zCDP mechanisms keep", concentrated.epsilon, _ZCDP
-    steps = "the least ε at which so many steps of Gaussian noise on Poisson samples are (ε, δ)-DP together"
-    yield "sampled_gaussian_epsilon", steps, privacy_loss.sampled_gaussian_epsilon, _DOROSHENKO
     yield "laplace_tail", "P[X > t] of Laplace noise", tails.laplace, "its density"
     yield "gaussian_tail", "P[X > t] of Gaussian noise", tails.gaussian, "its density"
     yield "discrete_laplace_tail", "P[X > t] of discrete Laplace noise", tails.discrete_laplace, _GHOSH
@@ -119,6 +117,8 @@ def _rows() -> Iterator[tuple[str, str, Callable[..., Interval], str]]:
     yield "composed_epsilon", least, budgets.composed_epsilon, _KAIROUZ
     group = "the least δ′ at size · ε that (ε, δ)-DP gives to a group of so many"
     yield "group_delta", group, budgets.group_delta, _VADHAN
+    steps = "the least ε at which so many steps of Gaussian noise on Poisson samples are (ε, δ)-DP together"
+    yield "sampled_gaussian_epsilon", steps, privacy_loss.sampled_gaussian_epsilon, _DOROSHENKO
 
 
 _TOO_LARGE = ("budget_share", "budget_remaining")

@@ -6,7 +6,8 @@ rounded once, to the safe side. The other naive ones have flaws that are publicl
 - the classical σ of the Gaussian mechanism above ε = 1 (Balle and Wang 2018, section 2.3);
 - tail bounds whose exponent is rounded the wrong way (https://github.com/opendp/opendp/pull/2802);
 - a threshold's δ without the mass at the threshold (https://github.com/opendp/opendp/issues/2922);
-- advanced composition without its second term (Dwork and Roth 2014, theorem 3.20 has both).
+- advanced composition without its second term (Dwork and Roth 2014, theorem 3.20 has both);
+- k·δ for a group of k, and the normal law for a few steps on samples, which only many tend to.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from functools import partial
 from typing import Any
 
 import mpmath
+import numpy as np
+from scipy import special
 
 from attacklab.calibration import Unsafe, quantity
 from attacklab.model.bisection import first, least
@@ -91,6 +94,26 @@ def _naive_discrete_gaussian_tail(scale: float, tail: int) -> float:
     """A sum of doubles over a sum of doubles."""
     terms = [math.exp(-(x * x) / (2 * scale * scale)) for x in range(int(40 * scale) + tail + 2)]
     return math.fsum(terms[tail + 1 :]) / (2 * math.fsum(terms) - 1)
+
+
+def _by_central_limit(sigma: float, rate: float, steps: int, delta: float) -> float:
+    """The ε of the normal law that many steps tend to (Dong, Roth and Su 2022), which few steps exceed."""
+    mu = rate * math.sqrt(steps * math.expm1(1 / sigma**2))
+    return _gaussian_epsilon(math, delta, 1 / mu, 1.0)
+
+
+def _by_orders(sigma: float, rate: float, steps: int, delta: float) -> float:
+    """By RDP at whole orders (Mironov, Talwar and Zhang 2019), with the conversion of Canonne and others 2020."""
+
+    def spent(order: int) -> float:
+        i = np.arange(order + 1)
+        with np.errstate(divide="ignore"):
+            terms = special.gammaln(order + 1) - special.gammaln(i + 1) - special.gammaln(order - i + 1)
+            terms += special.xlogy(order - i, 1 - rate) + special.xlogy(i, rate) + (i**2 - i) / (2 * sigma**2)
+        moments = steps * float(special.logsumexp(terms)) / (order - 1)
+        return moments + math.log1p(-1 / order) - (math.log(delta) + math.log(order)) / (order - 1)
+
+    return max(0.0, min(spent(order) for order in range(2, 200)))
 
 
 def _least_double(is_enough: Callable[[float], bool], delta: float, most: float = 1e300) -> float:
@@ -167,6 +190,8 @@ NAIVE: dict[str, Formula] = {name: partial(formula, math) for name, formula in B
     # 0 for a δ below 2^−54.
     "composed_delta": lambda delta, releases: 1 - (1 - delta) ** releases,
     "composed_epsilon": partial(_composed_epsilon, math, second_term=0),
+    "group_delta": lambda epsilon, delta, size: min(1.0, size * delta),  # noqa: ARG005 - as many write it
+    "sampled_gaussian_epsilon": _by_central_limit,
 }
 """The formulas that fall to the unsafe side."""
 
@@ -190,6 +215,12 @@ _SOUND: dict[str, Formula] = BOTH | {
     ),
     "composed_delta": lambda _, delta, releases: delta * releases,
     "composed_epsilon": _composed_epsilon,
+    "group_delta": lambda module, epsilon, delta, size: min(
+        1, delta * module.expm1(size * module.mpf(epsilon)) / module.expm1(module.mpf(epsilon))
+    ),
+    "sampled_gaussian_epsilon": lambda _, sigma, rate, steps, delta: _by_orders(
+        float(sigma), float(rate), steps, float(delta)
+    ),
 }
 SOUND: dict[str, Formula] = {name: _sound(name, formula) for name, formula in _SOUND.items()}
 """The formulas that hold, by the same names."""

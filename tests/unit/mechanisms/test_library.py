@@ -488,7 +488,7 @@ MISTAKES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: gaussian(epsilon=1, step=1), TypeError, "either sigma"),  # type: ignore[call-overload]
     (lambda: gaussian(sigma=1, delta=0.1, step=1), TypeError, "either sigma"),  # type: ignore[call-overload]
     (lambda: gaussian(sigma=0, step=1), ValueError, "sigma must be above 0"),
-    (lambda: gaussian(epsilon=1, delta=1, step=1), ValueError, r"delta must lie in \(0, 1\)"),
+    (lambda: gaussian(epsilon=1, delta=1, step=1), ValueError, r"delta must lie in"),
     (lambda: histogram(epsilon=1)([["a"]]), TypeError, "must be int, float or Fraction"),
     (lambda: select(epsilon=1)([]), ValueError, "at least one outcome"),
     (lambda: select(epsilon=1, utility_range=(2, 1)), ValueError, "utility_range must not end below its start"),

@@ -19,10 +19,12 @@ from attacklab.model.findings import Verdict
 from experiments.common.calibration_formulas import NAIVE, SOUND
 
 SPARED = {"gaussian_sigma": 5, "gaussian_epsilon": 4, "zcdp_epsilon": 4, "gaussian_composed_epsilon": 2}
+SPARED |= {"sampled_gaussian_epsilon": 5}
 """These quantities are slow: only every n-th set of their arguments is asked for."""
 LOOSE = {
     *("composed_delta", "composed_epsilon", "zcdp_epsilon", "zcdp_delta", "laplace_threshold"),
     *("discrete_gaussian_tail", "gaussian_threshold_delta", "gaussian_threshold"),
+    *("group_delta", "sampled_gaussian_epsilon"),
 }
 """The quantities whose sound formula may return more than the least double that is safe."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -330,10 +330,9 @@ def test_samples_that_the_time_leaves_out_are_told(
     assert made.reason.endswith(told)
 
 
-@pytest.mark.parametrize("given", [lambda trials: trials - 1, lambda trials: trials + 1])
-def test_a_release_of_a_wrong_number_of_outputs_is_an_error(given: Callable[[int], int]) -> None:
+def test_a_release_of_too_few_outputs_is_an_error() -> None:
     pair = NeighbouringPair(LONG, SHORT, Relation.ADD_REMOVE)
-    target = Target.dataset(lambda _, trials, rng: rng.random(given(trials)), epsilon=1.0, pairs=[pair])
+    target = Target.dataset(lambda _, trials, rng: rng.random(trials - 1), epsilon=1.0, pairs=[pair])
     (finding,) = audit(target, [Alignment()], trials=100)
     assert finding.verdict is Verdict.ERROR
     assert "outputs for 64 trials" in finding.reason
