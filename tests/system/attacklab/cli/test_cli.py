@@ -332,7 +332,7 @@ while read -r request; do echo '{"error": "out of paper"}'; done
     status, out, err = attacklab("audit --exec ./answer --kind noise --epsilon 1 --attack low_bit_laplace --json -")
     assert (status, err) == (2, "")
     (finding,) = json.loads(out)["findings"]
-    assert finding["reason"] == "./answer raised ReleaseError: out of paper"
+    assert "raised ReleaseError: out of paper" in finding["reason"]
     assert "attacklab audit --exec ./answer --kind noise --epsilon 1.0 --attack" in finding["replay"]
 
 
@@ -430,7 +430,7 @@ MISTAKES = [
     ("audit some_targets.py:target --alpha 0", "alpha must lie in (0, 1), not 0.0"),
     ("audit some_targets.py:target --alpha nan", "alpha must lie in (0, 1), not nan"),
     ("audit some_targets.py:target --attack low_bit", "there is no attack 'low_bit'; did you mean 'low_bit_laplace'?"),
-    ("audit some_targets.py:target --attack xyzzy", "there is no attack 'xyzzy'; choose from zero_rounding, "),
+    ("audit some_targets.py:target --attack xyzzy", "there is no attack 'xyzzy'; choose from "),
     ("audit some_targets.py:target --json some_targets.py/out.json", "cannot write to some_targets.py"),
     ("audit some_targets.py:target --json .", "cannot write to .: it is a folder"),
     ("audit some_targets.py:target --sarif .", "cannot write to .: it is a folder"),
@@ -470,10 +470,6 @@ MISTAKES = [
     ("audit some_targets.py:sound --kind noise --rdp 2,x", "--rdp must be ALPHA,EPSILON, such as 2,0.5, not '2,x'"),
     ("audit some_targets.py:sound --kind noise --rdp 1,1", "alpha must be greater than 1, not 1.0"),
     ("audit some_targets.py:sound --kind noise --rdp 2,1 --rdp 2,3", "each alpha of an RDP claim may stand there once"),
-    (
-        "audit some_targets.py:sound --rho 1",
-        "looks like a release function; add --kind and --epsilon, or name a Target",
-    ),
     ("audit some_targets.py:target --rho 1", "is a target with a claim of its own; leave the parameters out"),
     ("audit some_targets.py:target --rho 1 --isolate", "is a target with a claim of its own; leave the parameters out"),
     ("audit some_targets.py:apart --rho 1", "some_targets.py:apart takes no rho; leave that out"),
@@ -638,7 +634,7 @@ def test_a_checkout_whose_experiments_need_more_than_is_installed_is_listed_with
     status, out, err = attacklab("list")
     assert status == 0
     assert "precision" in out
-    assert "experiments and targets are not listed: experiments/low_bits.py cannot be imported" in err
+    assert "experiments are not listed: experiments/low_bits.py cannot be imported" in err
     assert len(err.splitlines()) == 1
     status, _, err = attacklab("run")
     assert (status, len(err.splitlines())) == (2, 1)
