@@ -8,18 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.model.claims import ZeroConcentrated
 from attacklab.model.domains import Domain
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.random_bits import SeededBits
 from attacklab.model.targets import Target
 from corpus.common.exact_noise import (
-    coins,
     discrete_laplace,
     laplace_law,
-    response_law,
     scale_of,
-    truth_probability,
     weighted,
 )
 from corpus.common.specimen import Computed, Rng, Specimen, broken, sound
@@ -69,22 +65,10 @@ def thousand_tickets(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[
     return weighted(np.floor(1000 * weights).astype(int).tolist(), trials, rng)
 
 
-def table_of_bytes(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
-    weights = np.exp((utilities - utilities.max()) / 2.0)
-    ends = np.round(256 * np.cumsum(weights) / weights.sum())
-    return np.asarray(np.searchsorted(ends, rng.integers(0, 256, trials), side="right"))
-
-
 def gumbel_binary16(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
     uniform = ((rng.integers(0, 1024, (trials, len(utilities))) + 0.5) / 1024).astype(np.float16)
     noise = -np.log(-np.log(uniform))
     return np.asarray(np.argmax((utilities / 2.0).astype(np.float16) + noise, axis=1))
-
-
-def gumbel_binary32(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
-    uniform = np.maximum(rng.random((trials, len(utilities)), dtype=np.float32), np.float32(2.0**-24))
-    noise = -np.log(-np.log(uniform))
-    return np.asarray(np.argmax(np.asarray(utilities).astype(np.float32) + noise, axis=1))
 
 
 def nucleus(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
@@ -93,21 +77,9 @@ def nucleus(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
     return _drawn(np.where(shares < 0.001, 0.0, shares), trials, rng)
 
 
-def shifted_weights(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
-    heights = np.asarray(utilities, dtype=np.int64)
-    below = np.minimum(heights.max() - heights, 62)
-    return weighted((np.int64(1 << 12) >> below).tolist(), trials, rng)
-
-
 def integer_noisy_max(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
     noise = np.rint(rng.laplace(0.0, 1.0, (trials, len(utilities))))
     return np.asarray(np.argmax(np.rint(utilities) + noise, axis=1))
-
-
-def probabilities_as_text(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
-    weights = np.exp((utilities - utilities.max()) / 2.0)
-    shares = np.array([float(f"{share:.3f}") for share in weights / weights.sum()])
-    return _drawn(shares, trials, rng)
 
 
 def same_noise_for_all(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
@@ -115,36 +87,15 @@ def same_noise_for_all(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArra
     return np.asarray(np.argmax(utilities / 2.0 + noise, axis=1))
 
 
-def clipped_scores(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
-    scores = (utilities - utilities.max()) / 2.0
-    weights = np.where(scores < -6.0, 0.0, np.exp(scores))
-    return _drawn(weights, trials, rng)
-
-
-def exponential_noise_few_bits(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
-    uniform = (rng.integers(0, 1 << 12, (trials, len(utilities))) + 1) / (1 << 12)
-    return np.asarray(np.argmax(utilities / 2.0 - np.log(uniform), axis=1))
-
-
 def squared_utilities(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
     scores = utilities - utilities.max()
     return _drawn(np.exp(-(scores**2) / 8.0), trials, rng)
-
-
-def response_on_the_best(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
-    best, count = int(np.argmax(utilities)), len(utilities)
-    truth = coins(truth_probability(1.0, count), trials, rng) if count > 1 else np.ones(trials, dtype=bool)
-    lie = rng.integers(0, max(1, count - 1), trials)
-    return np.asarray(np.where(truth, best, lie + (lie >= best)))
 
 
 def exact_noisy_max(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
     noise = discrete_laplace(scale_of(0.5), trials * len(utilities), rng).reshape(trials, len(utilities))
     whole = np.array([int(utility) for utility in utilities])
     return np.asarray(np.argmax(noise + whole, axis=1))
-
-
-WHOLE = Domain(integers=True, bounds=(0, 20))
 
 
 def is_heavy(output: Any) -> bool:
@@ -179,26 +130,12 @@ SPECIMENS: tuple[Specimen, ...] = (
         thousand_tickets, _one_above(15.0, 500), is_light, epsilon=1.0
     ),
     broken(
-        "table_of_bytes", Target.selection, "a table with 256 entries has room for heavy outcomes only", table_of_bytes,
-        NeighbouringPair.utilities([13.0, 0.0], [12.0, 1.0], sensitivity=1.0), is_light, trials=50_000, epsilon=1.0
-    ),
-    broken(
         "gumbel_binary16", Target.selection, "Gumbel noise from 10 bits is bounded by 7.6", gumbel_binary16,
         _one_above(19.2, 300), is_light, trials=20_000, epsilon=1.0
     ),
     broken(
-        "gumbel_binary32", Target.selection, "scores in binary32 are even from 2^24 on", gumbel_binary32,
-        NeighbouringPair.utilities([2.0**24 + 2] * 2, [2.0**24 + 3, 2.0**24 + 1], sensitivity=1.0), is_light,
-        epsilon=2.0
-    ),
-    broken(
         "nucleus", Target.selection, "outcomes with a share below 0.001 are left out", nucleus, _one_above(14.0, 300),
         is_light, epsilon=1.0
-    ),
-    broken(
-        "shifted_weights", Target.selection, "weights 4096·2^−depth in integers are 0 from a depth of 13",
-        shifted_weights, _whole([14, *[0] * 2000], [13, *[1] * 2000]), is_light, epsilon=2 * math.log(2),
-        domain=Domain(integers=True, bounds=(0, 60))
     ),
     broken(
         "integer_noisy_max", Target.selection,
@@ -206,21 +143,9 @@ SPECIMENS: tuple[Specimen, ...] = (
         integer_noisy_max, NeighbouringPair.utilities([1.5, 2.5], [0.5, 3.5], sensitivity=1.0), is_heavy, epsilon=2.0
     ),
     broken(
-        "probabilities_as_text", Target.selection, "shares with three decimals", probabilities_as_text,
-        _one_above(16.0, 400), is_light, epsilon=1.0
-    ),
-    broken(
         "same_noise_for_all", Target.selection,
         "one draw of Gumbel noise for all outcomes leaves the largest utility in front", same_noise_for_all,
         NeighbouringPair.utilities([1.0, 0.0], [0.0, 1.0], sensitivity=1.0), is_heavy, epsilon=1.0
-    ),
-    broken(
-        "clipped_scores", Target.selection, "scores below −6 get no weight; the claim is of zero-concentrated privacy",
-        clipped_scores, _one_above(13.0, 1000), is_light, claim=ZeroConcentrated(0.125), epsilon=None
-    ),
-    broken(
-        "exponential_noise_few_bits", Target.selection, "exponential noise from 12 bits is bounded by 8.3",
-        exponential_noise_few_bits, _one_above(18.0, 3000), is_light, trials=5_000, epsilon=1.0
     ),
     broken(
         "squared_utilities", Target.selection,
@@ -235,37 +160,6 @@ SPECIMENS: tuple[Specimen, ...] = (
             lambda utilities: _shares([math.exp(utility / 2) for utility in utilities]),
         ),
         epsilon=1.0
-    ),
-    sound(
-        "halves_of_weight", Target.selection, "integer weights that never vanish on the domain",
-        lambda utilities, trials, rng: weighted([1 << int(utility) for utility in utilities], trials, rng),
-        Computed(
-            _whole([20, 0, 3], [19, 1, 4]),
-            lambda utilities: _shares([2.0 ** int(utility) for utility in utilities]),
-        ),
-        epsilon=2 * math.log(2), domain=WHOLE
-    ),
-    sound(
-        "response_on_the_best", Target.selection, "randomized response on the index of the largest utility",
-        response_on_the_best,
-        Computed(
-            NeighbouringPair.utilities([1.0, 0.0, 0.0], [0.0, 1.0, 0.0], sensitivity=1.0),
-            lambda utilities: response_law(1.0, int(np.argmax(utilities)), range(3)),
-        ),
-        epsilon=1.0
-    ),
-    sound(
-        "any_outcome", Target.selection, "a uniform index",
-        lambda utilities, trials, rng: rng.integers(0, len(utilities), trials),
-        Computed(
-            NeighbouringPair.utilities([1.0, 0.0], [0.0, 1.0], sensitivity=1.0),
-            lambda utilities: _shares([1.0] * len(utilities)),
-        ),
-        epsilon=0.1
-    ),
-    sound(
-        "last_outcome", Target.selection, "an index that depends on the length only",
-        lambda utilities, trials, rng: np.full(trials, len(utilities) - 1), epsilon=0.1
     ),
     sound(
         "exact_noisy_max", Target.selection,

@@ -15,7 +15,6 @@ from attacklab.model.domains import Domain
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.random_bits import SeededBits
 from attacklab.model.targets import Target
-from corpus.common.exact_noise import discrete_laplace, laplace_law, noisy, scale_of, weighted
 from corpus.common.specimen import Computed, Rng, Specimen, broken, sound
 from mechanisms.core.grid import Grid
 from mechanisms.gaussian.exact import exact_discrete_gaussian
@@ -25,7 +24,6 @@ GROUP = "samplers"
 
 ZERO_ONE = NeighbouringPair(0.0, 1.0, None)
 WHOLE_01 = NeighbouringPair(0, 1, None)
-WHOLE = Domain(integers=True, bounds=(-1000, 1000))
 SIGMA = math.sqrt(2 * math.log(1.25e5))
 NORMAL: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-5}
 
@@ -46,15 +44,6 @@ def difference_of_exponentials(answer: float, trials: int, rng: Rng) -> NDArray[
 def ratio_of_uniforms(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
     first, second = 1.0 - rng.random(trials), 1.0 - rng.random(trials)
     return np.asarray(answer + np.log(first / second))
-
-
-def scale_mixture(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
-    return np.asarray(answer + np.sqrt(2.0 * rng.standard_exponential(trials)) * rng.standard_normal(trials))
-
-
-def four_normals(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
-    a, b, c, d = rng.standard_normal((4, trials))
-    return np.asarray(answer + (a * b + c * d))
 
 
 def python_gauss(answer: float, trials: int, rng: Rng) -> list[float]:
@@ -104,15 +93,6 @@ def logistic_noise(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
         return np.asarray(answer + np.log(uniform / (1.0 - uniform)))
 
 
-def signed_gamma(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
-    return np.asarray(answer + rng.choice([-1.0, 1.0], trials) * rng.standard_gamma(1.0, trials) / 0.5)
-
-
-def box_muller_sine(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
-    radius = np.sqrt(-2.0 * np.log(1.0 - rng.random(trials)))
-    return np.asarray(answer + 2.0 * radius * np.sin(2.0 * np.pi * rng.random(trials)))
-
-
 def binary32_ziggurat(answer: float, trials: int, rng: Rng) -> NDArray[np.float32]:
     return np.float32(answer) + np.float32(2.0) * rng.standard_normal(trials, dtype=np.float32)
 
@@ -122,28 +102,12 @@ COARSE_LAPLACE = exact_rounded_laplace(epsilon=0.5, grid=Grid(-4))
 SNAPPING = exact_snapping(epsilon=1, bound=1000)
 
 
-def staircase(answer: int, trials: int, rng: Rng) -> NDArray[np.int64]:
-    """Steps of width 3 and discrete Laplace height, uniform within a step."""
-    steps = discrete_laplace(scale_of(1.0), trials, rng)
-    return np.asarray(answer + 3 * steps + rng.integers(0, 3, trials))
-
-
-def _binomial(answer: int) -> dict[int, float]:
-    return {answer + k - 20: math.comb(40, k) / 2**40 for k in range(41)}
-
-
-BINOMIAL_DELTA = 1e-5
-BINOMIAL_EPSILON = 2.0
-
 _LAPLACES: tuple[tuple[Any, float, str], ...] = (
     (laplace_of_numpy, 1.0, "numpy's Laplace sampler in doubles"),
     (difference_of_exponentials, 0.5, "a difference of two exponential variates in doubles"),
     (ratio_of_uniforms, 1.0, "the logarithm of a ratio of two uniform doubles"),
-    (scale_mixture, 1.0, "a normal variate times the root of an exponential one"),
-    (four_normals, 1.0, "a Laplace variate as a sum of two products of normal ones"),
     (c_rand, 1.0, "the inverse of the distribution function at one of 2^31 numbers, as from C's rand()"),
     (logistic_noise, 1.0, "logistic noise as the logarithm of odds in doubles"),
-    (signed_gamma, 0.5, "a gamma variate with a random sign"),
 )
 _NORMALS: tuple[tuple[Any, str], ...] = (
     (python_gauss, "Python's random.gauss, Box and Muller's method in doubles"),
@@ -154,7 +118,7 @@ _NORMALS: tuple[tuple[Any, str], ...] = (
 
 
 _FEW_ANSWERS = Domain(bounds=(-1, 2), floats_only=True)
-_OF_FEW = (ratio_of_uniforms, scale_mixture, four_normals, logistic_noise, java_next_gaussian, legacy_normal)
+_OF_FEW = (ratio_of_uniforms, logistic_noise, java_next_gaussian, legacy_normal)
 """Samplers of answers that are doubles near 0, as a domain says."""
 
 
@@ -177,11 +141,6 @@ SPECIMENS: tuple[Specimen, ...] = (
             ZERO_ONE, is_finer_than_one, trials=10_000, **NORMAL, domain=_domain_of(release)
         )
         for release, label in _NORMALS
-    ),
-    broken(
-        "box_muller_sine", Target.noise,
-        "Box and Muller's method in doubles, with a claim of zero-concentrated privacy", box_muller_sine, ZERO_ONE,
-        is_finer_than_one, claim=ZeroConcentrated(0.125)
     ),
     broken(
         "binary32_ziggurat", Target.noise, "a ziggurat in binary32, with a claim of Gaussian privacy",
@@ -208,31 +167,6 @@ SPECIMENS: tuple[Specimen, ...] = (
         "snapped", Target.noise, "Mironov's snapping with the ε of its theorem",
         lambda answer, trials, rng: SNAPPING.many(answer, trials, SeededBits(rng)), epsilon=1.0,
         domain=Domain(floats_only=True)
-    ),
-    sound(
-        "uniform_of_many", Target.noise,
-        "uniform noise: the one value that the neighbour does not reach has a mass of δ",
-        lambda answer, trials, rng: answer + rng.integers(0, 1000, trials),
-        Computed(WHOLE_01, lambda answer: {answer + k: 0.001 for k in range(1000)}), epsilon=0.1, delta=0.001,
-        domain=WHOLE
-    ),
-    sound(
-        "staircase", Target.noise, "the staircase mechanism on integers: neighbours are at most one step apart",
-        staircase,
-        Computed(
-            WHOLE_01,
-            lambda answer: {answer + 3 * step + k: mass / 3 for step, mass in laplace_law(1).items() for k in range(3)},
-        ),
-        epsilon=1.0, domain=Domain(integers=True, bounds=(-1000, 1000)), noise_scale=3.0
-    ),
-    sound(
-        "binomial_noise", Target.noise, "centred binomial noise, whose ratios beyond e^ε have a mass below δ",
-        lambda answer, trials, rng: answer + weighted([math.comb(40, k) for k in range(41)], trials, rng) - 20,
-        Computed(WHOLE_01, _binomial), epsilon=BINOMIAL_EPSILON, delta=BINOMIAL_DELTA, domain=WHOLE
-    ),
-    noisy(
-        "magnitude_of_answer", Target.noise, "the magnitude of an answer with exact noise", 1, WHOLE_01, np.abs,
-        epsilon=1.0, domain=Domain(integers=True, bounds=(0, 1000))
     ),
 )
 # fmt: on

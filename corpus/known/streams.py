@@ -42,22 +42,10 @@ def tree_with_one_budget(stream: NDArray[Any], trials: int, rng: Rng) -> list[li
     return outputs
 
 
-def tells_changes(stream: NDArray[Any], trials: int, rng: Rng) -> list[list[int]]:
-    """Only steps at which the number changes are told, with noise."""
-    places = np.flatnonzero(np.diff(stream, prepend=0))
-    return [[int(stream[k] + n) for k, n in zip(places, row, strict=False)] for row in _rows(1, trials, STEPS, rng)]
-
-
 def stops_when_busy(stream: NDArray[Any], trials: int, rng: Rng) -> list[list[int]]:
     """The stream is given with noise until its first true 1."""
     until = int(np.argmax(stream == 1)) if (stream == 1).any() else STEPS
     return [(stream[:until] + row[:until]).tolist() for row in _rows(1, trials, STEPS, rng)]
-
-
-def remembered_answers(stream: NDArray[Any], trials: int, rng: Rng) -> list[str]:
-    """Each value's randomized response is drawn once and then repeated, so that a change shows."""
-    kept = ~(rng.random((trials, 2)) < 0.3)
-    return ["".join("1" if (row[value] == (value == 1)) else "0" for value in stream) for row in kept]
 
 
 def _cell(salt: int, site: str) -> int:
@@ -81,30 +69,6 @@ def noisy_unary(sites: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.bool_]
     return np.asarray(rng.random((trials, len(SITES))) < np.where(mine, 0.75, 0.05))
 
 
-def first_letter_kept(sites: NDArray[Any], trials: int, rng: Rng) -> list[str]:
-    """Each of four characters is replaced by a random one with probability 1/4, but for the first."""
-    padded = str(sites[0]).ljust(4, "x")
-    replaced = (rng.random((trials, 3)) < 0.25).tolist()
-    letters = rng.choice(["x", "y"], (trials, 3)).tolist()
-    return [
-        padded[0] + "".join(new if swap else old for swap, new, old in zip(swaps, news, padded[1:], strict=True))
-        for swaps, news in zip(replaced, letters, strict=True)
-    ]
-
-
-def binary_search(answers: NDArray[Any], trials: int, rng: Rng) -> list[str]:
-    """Five noisy comparisons, each against a level chosen by the last answer, each with the whole budget."""
-    outputs = []
-    for row in _rows(1, trials, 5, rng):
-        level, path = 0, ""
-        for n in row:
-            above = answers[0] + n > level
-            path += ">" if above else "<"
-            level += 1 if above else -1
-        outputs.append(path)
-    return outputs
-
-
 def budget_back_on_failure(answers: NDArray[Any], trials: int, rng: Rng) -> list[list[int]]:
     """A query whose noisy answer is negative costs nothing, and may be asked again."""
     outputs: list[list[int]] = []
@@ -116,16 +80,6 @@ def budget_back_on_failure(answers: NDArray[Any], trials: int, rng: Rng) -> list
                 break
         outputs.append(released)
     return outputs
-
-
-def tree_with_four_budgets(stream: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
-    levels = np.concatenate([stream.reshape(-1, 1 << level).sum(axis=1) for level in range(4)])
-    return np.asarray(levels + _rows(4, trials, 15, rng))
-
-
-def fresh_answers(stream: NDArray[Any], trials: int, rng: Rng) -> list[str]:
-    lies = ~coins(truth_probability(2.0), trials * STEPS, rng).reshape(trials, STEPS)
-    return ["".join("1" if bit else "0" for bit in row ^ (stream == 1)) for row in lies]
 
 
 def site_by_response(sites: NDArray[Any], trials: int, rng: Rng) -> list[str]:
@@ -149,28 +103,8 @@ SPECIMENS: tuple[Specimen, ...] = (
         lambda output: sum(level[0] >= 1 for level in output) >= 3, epsilon=1.0, domain=STREAM
     ),
     broken(
-        "tells_changes", Target.dataset, "how many steps are told is how often the stream changed", tells_changes,
-        FIRST_STEP, lambda output: len(output) == 2, epsilon=1.0, domain=STREAM
-    ),
-    broken(
-        "one_noise_for_the_stream", Target.dataset, "all steps have the same noise",
-        lambda stream, trials, rng: stream + discrete_laplace(1, trials, rng)[:, None], FIRST_STEP,
-        lambda output: output[0] != output[1], epsilon=2.0, domain=STREAM
-    ),
-    broken(
-        "window_of_three", Target.dataset, "a step is part of three windows, each of which spends the budget",
-        lambda stream, trials, rng: np.convolve(stream, [1, 1, 1], mode="same") + _rows(1, trials, STEPS, rng),
-        record_pair([0, 0, 0, 1, 0, 0, 0, 0], [0] * 8), lambda output: bool((output[2:5] >= 1).all()), epsilon=1.0,
-        domain=STREAM
-    ),
-    broken(
         "stops_when_busy", Target.dataset, "the answers end at the first true 1", stops_when_busy, LAST_STEP,
         lambda output: len(output) == 8, epsilon=1.0, domain=STREAM
-    ),
-    broken(
-        "remembered_answers", Target.dataset,
-        "randomized response that is drawn once for each value shows where the value changed", remembered_answers,
-        FIRST_STEP, lambda output: output[0] != output[1], epsilon=1.0, domain=STREAM
     ),
     broken(
         "hashed_report", Target.dataset, "a hashed value told truly with probability 0.8 has an ε of 4", hashed_report,
@@ -180,24 +114,6 @@ SPECIMENS: tuple[Specimen, ...] = (
     broken(
         "noisy_unary", Target.dataset, "two bits differ, and the claim counts one", noisy_unary, ONE_A_B,
         lambda output: bool(output[0] and not output[1]), epsilon=2.0, relation="substitute", domain=ONE_SITE
-    ),
-    broken(
-        "first_letter_kept", Target.dataset, "the first character of a word is told as it is", first_letter_kept,
-        NeighbouringPair.records(np.array(["xxxx"]), np.array(["yxxx"]), Relation.SUBSTITUTE),
-        lambda output: output[0] == "x", trials=100_000, epsilon=8.0, relation="substitute",
-        domain=Domain(shape=Categories(names=("xxxx", "yyyy", "xxxy", "yxxx"), least=1, most=1))
-    ),
-    broken(
-        "average_of_repeats", Target.dataset, "sixteen answers to one query, each with the whole budget",
-        lambda answers, trials, rng: answers[0] + _rows(1, trials, 16, rng).mean(axis=1),
-        NeighbouringPair(np.array([0]), np.array([1]), None), lambda output: output <= 0.5, epsilon=1.0,
-        domain=Domain(shape=Queries(size=1), integers=True, bounds=(0, 100))
-    ),
-    broken(
-        "binary_search", Target.dataset, "five adaptive comparisons, each with the whole budget", binary_search,
-        NeighbouringPair(np.array([-1]), np.array([0]), None),
-        lambda output: output.count("<") == 5 or output.startswith("<<<<"), trials=100_000, epsilon=1.0,
-        domain=Domain(shape=Queries(size=1), integers=True, bounds=(-5, 5))
     ),
     broken(
         "budget_back_on_failure", Target.dataset, "a query that gets a negative answer is repeated at no cost",
@@ -213,45 +129,13 @@ SPECIMENS: tuple[Specimen, ...] = (
         epsilon=1.0, domain=STREAM
     ),
     sound(
-        "tree_with_four_budgets", Target.dataset,
-        "a step is part of four nodes, each of which has a quarter of the budget", tree_with_four_budgets, epsilon=1.0,
-        domain=STREAM
-    ),
-    sound(
         "totals_of_noisy_steps", Target.dataset, "running totals of steps that have noise already",
         lambda stream, trials, rng: np.cumsum(stream + _rows(1, trials, STEPS, rng), axis=1), epsilon=1.0, domain=STREAM
-    ),
-    sound(
-        "fresh_answers", Target.dataset, "randomized response drawn afresh at each step", fresh_answers,
-        Computed(
-            FIRST_STEP, lambda stream: response_law(2.0, str(int(stream[0])), ("0", "1")), lambda output: output[0]
-        ),
-        epsilon=2.0, domain=STREAM
     ),
     sound(
         "site_by_response", Target.dataset, "randomized response among four sites", site_by_response,
         Computed(ONE_A_B, lambda sites: response_law(1.0, sites[0], SITES)), epsilon=1.0, relation="substitute",
         domain=ONE_SITE
     ),
-    sound(
-        "mean_of_shares", Target.dataset, "the mean of sixteen answers with a sixteenth of the budget each",
-        lambda answers, trials, rng: answers[0] + _rows(16, trials, 16, rng).mean(axis=1),
-        Computed(
-            NeighbouringPair(np.array([0]), np.array([1]), None),
-            lambda answers: _shifted_sums(16 * int(answers[0])),
-            lambda output: round(16 * output),
-        ),
-        epsilon=1.0, domain=Domain(shape=Queries(size=1), integers=True, bounds=(0, 100))
-    ),
 )
 # fmt: on
-
-
-def _shifted_sums(shift: int) -> dict[int, float]:
-    """The law of a sum of 16 draws of discrete Laplace noise of scale 16, and `shift`."""
-    law = laplace_law(16)
-    masses = np.array([law[n] for n in sorted(law)])
-    for _ in range(4):
-        masses = np.convolve(masses, masses)
-    middle = len(masses) // 2
-    return {n - middle + shift: float(mass) for n, mass in enumerate(masses)}

@@ -17,7 +17,7 @@ from attacklab.reporting.pages import LONGEST_TABLE, outdated
 ROOT = Path(__file__).parents[3]
 REPORTS = ROOT / "reports"
 EXPERIMENTS = load_experiments(ROOT)
-MEASURED_ONLY = {"base2_cost", "libraries", "speed"}
+MEASURED_ONLY = {"libraries", "speed"}
 OF_A_MACHINE = re.compile("seconds|megabyte|_ns$|machine|system|environment|processor|^(date|python|numpy)$")
 
 

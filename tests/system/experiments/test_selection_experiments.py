@@ -12,19 +12,16 @@ from gmpy2 import mpq
 from scipy.optimize import linprog
 
 from attacklab.laws import Bounds, Law, Limits, enumerate_law, exp_bounds
-from attacklab.reporting.figures import Panel
-from corpus import base2_cost
 from experiments import accuracy_of_selection, people_in_graphs, pumpkin_auction
 from experiments.common.adult import marital_counts
 from experiments.common.karate_club import CLUB, PEOPLE, Graph, degrees, rewired
-from mechanisms.exponential.exact import exact_exponential, exact_exponential_base2
+from mechanisms.exponential.exact import exact_exponential
 from mechanisms.published import discrete_laplace
 from tests.system.experiments.records import committed_record
 
 LIMITS = Limits(unresolved=Fraction(1, 1 << 30))
 FEW_PRICES = range(1, 7)
 FEW_BIDS = {2: 3, 6: 1}
-ROWS = ("outcomes", "ranges", "precision", "grids")
 
 
 @pytest.fixture
@@ -134,32 +131,6 @@ def test_errors_between_two_counts_have_closed_forms(count: int) -> None:
     closed = Bounds(1 / (1 + growth.upper), 1 / (1 + growth.lower))
     assert max(worse.lower, closed.lower) <= min(worse.upper, closed.upper)
     assert worse.upper <= accuracy_of_selection.corollary(count)
-
-
-# The base-2 exponential mechanism as noise
-
-
-@pytest.mark.parametrize("reach", [1, 3])
-def test_the_error_of_selected_noise_is_that_of_its_law(reach: int) -> None:
-    utilities = tuple(-abs(point) for point in range(-reach, reach + 1))
-    term = exact_exponential_base2(eta=base2_cost.FINE, utility_range=(-reach, 0))
-    law = enumerate_law(term.release, utilities, limits=LIMITS)
-    mean = sum(float(mass) * abs(place - reach) for place, mass in law.masses.items())
-    assert mean == pytest.approx(base2_cost.mean_error(reach), abs=1e-6)
-
-
-def test_a_panel_shows_the_errors_that_the_text_names() -> None:
-    """The two errors at the largest grid; times are of no matter here."""
-    measured = committed_record("base2_cost")["measured"]
-    once = {"seconds": 1.0, "baseline_seconds": 1.0}
-    timings = {rows: [once] * len(measured["outcomes" if rows == "precision" else rows]) for rows in ROWS}
-    data = {"measured": measured, "timings": timings}
-    (figure,) = base2_cost.timing_figures(data)
-    (panel,) = [panel for panel in figure.panels if isinstance(panel, Panel) and "error" in panel.y_label]
-    errors = [series.y[-1] for series in panel.series]
-    assert errors == [measured["selection_error"][-1], measured["laplace_error"]]
-    for error in errors:
-        assert f"{error:.2f}·Δ" in base2_cost.explain_timings(data)
 
 
 # People in graphs
