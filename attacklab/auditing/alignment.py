@@ -31,8 +31,8 @@ from attacklab.align.pairs import pairs_of
 from attacklab.align.parts import parts_of, rounded
 from attacklab.align.search import searched
 from attacklab.auditing.drawing import own_seconds
-from attacklab.auditing.flaws import finding_of
 from attacklab.auditing.judge import points_of
+from attacklab.auditing.repairs import finding_of
 from attacklab.auditing.statistics.betting import evidence, judge
 from attacklab.auditing.statistics.reasons import refuted_reason
 from attacklab.draws import Draws, Run, run, watching

@@ -18,7 +18,7 @@ import numpy as np
 from attacklab.align.pairs import pairs_of
 from attacklab.attacks.features import NotUnderstood, hashes
 from attacklab.auditing.drawing import own_seconds
-from attacklab.auditing.flaws import finding_of
+from attacklab.auditing.repairs import finding_of
 from attacklab.model.errors import LabFault, Refused, TargetError
 from attacklab.model.findings import Finding, Verdict, described_pair
 from attacklab.model.neighbours import NeighbouringPair

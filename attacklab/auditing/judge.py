@@ -23,7 +23,7 @@ import numpy as np
 from attacklab.attacks.base import Attack, Event
 from attacklab.auditing.clock import Clock
 from attacklab.auditing.drawing import Draws
-from attacklab.auditing.flaws import finding_of
+from attacklab.auditing.repairs import finding_of
 from attacklab.auditing.samples import REFUSES, Role, Sample, counted, replays
 from attacklab.auditing.scenarios import Found, applies, found_scenarios
 from attacklab.auditing.statistics.betting import evidence, judge

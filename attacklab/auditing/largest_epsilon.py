@@ -31,8 +31,8 @@ from dataclasses import dataclass, replace
 from attacklab.attacks import ATTACKS, BlackBox, sized
 from attacklab.attacks.base import Attack, Event
 from attacklab.auditing.drawing import Draws
-from attacklab.auditing.flaws import explained
 from attacklab.auditing.judge import Advance, Judge, PlannedScenario, replay_line
+from attacklab.auditing.repairs import explained
 from attacklab.auditing.samples import Role, Sample
 from attacklab.auditing.statistics.choosing import SHARE
 from attacklab.auditing.statistics.inference import assess

@@ -33,10 +33,10 @@ from attacklab.attacks.base import Attack, Learning
 from attacklab.auditing.alignment import SAMPLED_TRIALS, alignment
 from attacklab.auditing.clock import FAST, STEPS, Clock
 from attacklab.auditing.drawing import Draws, Load, Say
-from attacklab.auditing.flaws import explained, finding_of
 from attacklab.auditing.judge import DEFAULT_TRIALS, Advance, Judge, Plan, PlannedScenario, is_testable, replay_line
 from attacklab.auditing.largest_epsilon import largest_epsilon
 from attacklab.auditing.ordinary import supported
+from attacklab.auditing.repairs import explained, finding_of
 from attacklab.auditing.samples import Role
 from attacklab.auditing.scenarios import applies
 from attacklab.auditing.statistics.choosing import choosing_trials

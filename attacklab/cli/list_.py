@@ -1,43 +1,48 @@
-"""`attacklab list`: what there is to attack, to run and to load; and one page about a flaw."""
+"""`attacklab list`: what there is to attack, to run and to load, and one page about a flaw; read, not imported."""
 
 from __future__ import annotations
 
+import ast
 import json as json_
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from attacklab.attacks import ALL_ATTACKS
 from attacklab.auditing.flaws import Flaw, catalogue
-from attacklab.cli import options
-from attacklab.cli.messages import by_name, say
-from attacklab.cli.output import INDENT, console, print_wrapped
+from attacklab.cli.messages import INDENT, by_name, console, print_wrapped, say
 from attacklab.libraries import NAMES, library
 from attacklab.libraries.environments import environments
 from attacklab.model.errors import UsageError
-from attacklab.model.loading import targets_of
-from attacklab.reporting.experiment import load_experiments
-from attacklab.reporting.lab import FOLDER, is_lab
-from attacklab.reporting.screen import WIDTH
-from attacklab.reporting.wording import EXAMPLE, explanation
+from attacklab.model.plain_text import WIDTH
+from attacklab.reporting.lab import CORPUS, FOLDER, is_lab
 
 WIDEST_NAME = 24
 """A longer name has a line of its own."""
 
+TARGETS = f"{FOLDER}.targets"
+Name = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="NAME",
+        help="attacks, targets, libraries or experiments; or the name or code of a flaw, such as AL04 [default: all]",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Write the list to standard output, as JSON")]
 
-def command(name: options.Listed = None, json: options.ListJson = False) -> None:
+
+def command(name: Name = None, json: Json = False) -> None:
     """List what there is to attack or run; explain a flaw."""
     flaws = {key: flaw for flaw in catalogue().values() for key in (flaw.name, flaw.code)}
-    chosen = list(SECTIONS) if name is None else [name]
     if name is not None and name not in SECTIONS:
         known: dict[str, Flaw | None] = {**dict.fromkeys(SECTIONS), **flaws}
         if (flaw := by_name(name, known, "list or flaw")) is not None:
             _explain(flaw, json=json)
         return
     listed: dict[str, list[dict[str, str]]] = {}
-    for section in chosen:
+    for section in SECTIONS if name is None else [name]:
         try:
             listed[section] = list(SECTIONS[section]())
         except UsageError as error:  # the others are there all the same
@@ -55,12 +60,8 @@ def command(name: options.Listed = None, json: options.ListJson = False) -> None
 
 
 def _attacks() -> Iterator[dict[str, str]]:
-    flaws = catalogue()
-    for flaw in sorted(flaws.values(), key=lambda flaw: flaw.code):
+    for flaw in sorted(catalogue().values(), key=lambda flaw: flaw.code):
         yield {"code": flaw.code, "name": flaw.name, "about": flaw.sentence}
-    for attack in ALL_ATTACKS:
-        if attack.name not in flaws:
-            yield {"code": "", "name": attack.name, "about": attack.flaw}
 
 
 def _libraries() -> Iterator[dict[str, str]]:
@@ -77,15 +78,34 @@ def _libraries() -> Iterator[dict[str, str]]:
 
 
 def _experiments() -> Iterator[dict[str, str]]:
-    if is_lab(Path.cwd()):
-        for experiment in load_experiments(Path.cwd()).values():
-            yield {"name": experiment.name, "about": experiment.question}
+    for folder in (FOLDER, CORPUS):
+        for file, source in _sources(folder):
+            questions = [
+                made.value
+                for made in source.body
+                if isinstance(made, ast.Assign) and ast.unparse(made.targets) == "QUESTION"
+            ]
+            if questions:
+                yield {"name": file.stem, "about": ast.literal_eval(questions[0])}
 
 
 def _targets() -> Iterator[dict[str, str]]:
-    if is_lab(Path.cwd()):
-        for name, summary in targets_of(f"{FOLDER}.targets").items():
-            yield {"name": f"{FOLDER}.targets:{name}", "about": summary}
+    folder = Path(*TARGETS.split("."))
+    for file, source in _sources(str(folder)):
+        is_listed = f"from {TARGETS}.{file.stem} import" in (folder / "__init__.py").read_text()
+        for made in source.body if is_listed else ():
+            if isinstance(made, ast.FunctionDef) and any(ast.unparse(one) == "named" for one in made.decorator_list):
+                about = (ast.get_docstring(made) or "").partition("\n")[0]
+                yield {"name": f"{TARGETS}:{made.name}", "about": about}
+
+
+def _sources(folder: str) -> Iterator[tuple[Path, ast.Module]]:
+    """The files of a folder of the lab, and their syntax trees; none where there is no lab."""
+    for file in sorted(Path(folder).glob("*.py")) if is_lab(Path.cwd()) else ():
+        try:
+            yield file, ast.parse(file.read_bytes())
+        except SyntaxError as error:
+            raise UsageError(f"{file} is not Python: {error}; repair it") from error
 
 
 SECTIONS: Mapping[str, Callable[[], Iterator[dict[str, str]]]] = {
@@ -99,18 +119,18 @@ SECTIONS: Mapping[str, Callable[[], Iterator[dict[str, str]]]] = {
 def _print(section: str, rows: list[dict[str, str]]) -> None:
     out, heads = console(), [f"{row['code']:4} {row['name']}" if "code" in row else row["name"] for row in rows]
     column = min(max(map(len, heads)), WIDEST_NAME) + len(INDENT)
-    out.print(f"\n{section}")
+    lines = ["", section]
     for head, row in zip(heads, rows, strict=True):
-        about = textwrap.wrap(row["about"], WIDTH - column, break_on_hyphens=False) or [""]
-        if len(head) > column - 4:
-            about.insert(0, "")
-        for number, line in enumerate(about):
-            print_wrapped(
-                out, f"{head:{column - 2}}{line}" if number == 0 else line, "  " if number == 0 else " " * column
-            )
+        first, *rest = textwrap.wrap(row["about"], WIDTH - column, break_on_hyphens=False) or [""]
+        is_long = len(head) > column - 4
+        lines += [f"  {head}", " " * column + first] if is_long else [f"  {head:{column - 2}}{first}"]
+        lines += [" " * column + line for line in rest]
+    out.print("\n".join(line.rstrip() for line in lines), soft_wrap=True)
 
 
 def _explain(flaw: Flaw, *, json: bool) -> None:
+    from attacklab.reporting.wording import EXAMPLE, explanation  # here, because a list needs no words of findings
+
     parts = explanation(flaw)
     if json:
         named = {"code": flaw.code, "name": flaw.name, "about": flaw.sentence}

@@ -302,16 +302,6 @@ Scheduler: TypeAlias = Annotated[
     ),
 ]
 
-# What is listed
-Listed: TypeAlias = Annotated[
-    str | None,
-    Argument(
-        metavar="NAME",
-        help="attacks, targets, libraries or experiments; or the name or code of a flaw, such as AL04 [default: all]",
-    ),
-]
-ListJson: TypeAlias = Annotated[bool, Option("--json", help="Write the list to standard output, as JSON")]
-
 # What is run and written
 Experiments: TypeAlias = Annotated[
     list[str] | None,

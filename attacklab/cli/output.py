@@ -6,11 +6,8 @@ import contextlib
 import importlib
 import itertools
 import os
-import re
 import shlex
-import shutil
 import sys
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,6 +17,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from attacklab.cli.messages import INDENT, console, print_wrapped
 from attacklab.cli.status import Status
 from attacklab.model.errors import UsageError
 from attacklab.model.files import Made, is_standard_output, require_writable, write_whole
@@ -57,10 +55,7 @@ NOTED = "yellow"
 """A note is shown, and refutes nothing."""
 
 HEADINGS = ("attack", "verdict", "advantage", "allowed")
-GAP, INDENT = " " * 2, " " * 4
-
-UNWRAPPED = 1_000_000
-"""The width of what is not a terminal, in columns: no line is that long."""
+GAP = " " * 2
 
 
 @dataclass(frozen=True)
@@ -185,14 +180,6 @@ def error_console() -> Console:
     return _ErrorConsole(stderr=True)
 
 
-def console() -> Console:
-    """Standard output, as wide as COLUMNS or the terminal says; without either, no line is wrapped."""
-    out = Console(markup=False, highlight=False)
-    if not re.fullmatch("0*[1-9][0-9]*", os.environ.get("COLUMNS", "")):
-        out.width = shutil.get_terminal_size().columns if sys.stdout.isatty() else UNWRAPPED
-    return out
-
-
 @contextlib.contextmanager
 def only_findings_on_output() -> Iterator[None]:
     """Send what a target, and whatever it calls or starts, writes to standard output to standard error meanwhile."""
@@ -279,12 +266,3 @@ def _line(row: Sequence[str], widths: Sequence[int], colour: str = "") -> Text:
     line = Text(GAP).join([Text(attack), Text(verdict, style=colour), *map(Text, numbers)])
     line.rstrip()
     return line
-
-
-def print_wrapped(out: Console, text: str, indent: str) -> None:
-    """Print a paragraph, each of its lines indented, at the console's width."""
-    wrapper = textwrap.TextWrapper(
-        out.width, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
-    for line in wrapper.wrap(plain(text)):
-        out.print(line, soft_wrap=True)

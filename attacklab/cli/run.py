@@ -17,7 +17,6 @@ from attacklab.cli.output import console
 from attacklab.model.files import require_writable_folder, write_whole
 from attacklab.model.findings import Verdict, read_record
 from attacklab.reporting.experiment import (
-    CORPUS,
     MEASURED,
     Data,
     Experiment,
@@ -26,7 +25,7 @@ from attacklab.reporting.experiment import (
     load_experiments,
     run_experiment,
 )
-from attacklab.reporting.lab import FOLDER, enter_lab
+from attacklab.reporting.lab import CORPUS, FOLDER, enter_lab
 from attacklab.reporting.pages import require_index, write_index
 
 COMMITTED = Path("reports")

@@ -265,16 +265,6 @@ def read_claim(data: Any, spec: str) -> Claim:
         raise UsageError(f"the claim in what {spec} returned: {error}") from error
 
 
-def targets_of(place: str) -> dict[str, str]:
-    """The targets in a module, each with the first line of its documentation; `place` is what precedes the colon.
-
-    Raises:
-        UsageError: the module cannot be loaded.
-    """
-    module = _module(place)
-    return {name: (inspect.getdoc(getattr(module, name)) or "").partition("\n")[0] for name in _targets_in(module)}
-
-
 def _called(maker: Callable[..., Any], spec: str, parameters: dict[str, Any]) -> Target:
     guess = "a sampler" if takes_bits(maker) else "a release function"
     needed = f"{spec} looks like {guess}; add --kind and --epsilon, or name a Target"

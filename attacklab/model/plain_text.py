@@ -12,6 +12,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+WIDTH = 80
+"""How many columns one screen has."""
+
 _COMMANDS = re.compile(r"(?<!\S):(?=:)|#(?=#\w*\[)")
 
 

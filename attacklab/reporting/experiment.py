@@ -34,13 +34,10 @@ from attacklab.model.errors import UsageError, from_extra
 from attacklab.model.files import write_whole
 from attacklab.model.findings import SCHEMA, Finding, Verdict, compact_text, environment, read_record, to_text
 from attacklab.reporting.figures import Figure
-from attacklab.reporting.lab import FOLDER, enter_lab
+from attacklab.reporting.lab import CORPUS, FOLDER, enter_lab
 from attacklab.reporting.sources import digests
 
 Data: TypeAlias = dict[str, Any]
-
-CORPUS = "corpus"
-"""The package of experiments on the lab itself, which need not be there."""
 
 LARGEST_INDENTED = 30_000
 """A record of more characters is written compactly."""

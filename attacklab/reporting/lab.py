@@ -11,6 +11,9 @@ from attacklab.model.errors import UsageError
 FOLDER = "experiments"
 """The package of the lab's experiments."""
 
+CORPUS = "corpus"
+"""The package of experiments on the lab itself, which need not be there."""
+
 MARKER = "pyproject.toml"
 """In a checkout of the lab its table `[tool.attacklab]` names the package of experiments."""
 

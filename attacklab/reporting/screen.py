@@ -14,15 +14,15 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from attacklab.auditing.flaws import catalogue, flaw_of
+from attacklab.auditing.flaws import catalogue
 from attacklab.auditing.ordinary import best
+from attacklab.auditing.repairs import flaw_of
 from attacklab.auditing.statistics.power import POWER
 from attacklab.auditing.statistics.reasons import above_text
 from attacklab.model.findings import Finding, Verdict, decisive, lower_text, upper_text
-from attacklab.model.plain_text import plain
+from attacklab.model.plain_text import WIDTH, plain
 from attacklab.reporting.wording import claim_text, inputs_text, repair_text, told_once
 
-WIDTH = 80
 MOST_ROWS = 4
 """More flaws than that are left to the longer output, as are more reasons than half as many."""
 

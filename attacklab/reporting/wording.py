@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attacklab.auditing.flaws import NAMES, Flaw, flaw_of
+from attacklab.auditing.flaws import Flaw
+from attacklab.auditing.repairs import NAMES, flaw_of
 from attacklab.model.findings import SO_DID_EVERY_CALL, Finding, Verdict, upper_text
 
 WHAT_TO_DECLARE = (

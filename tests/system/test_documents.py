@@ -16,7 +16,7 @@ import pytest
 
 from attacklab.model.claims import PrivacyClaim, claim_from_json
 from attacklab.model.findings import Verdict, read_record
-from attacklab.model.loading import targets_of
+from experiments import targets
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -125,7 +125,7 @@ def test_every_link_between_documents_leads_somewhere() -> None:
 
 def test_every_file_folder_and_target_that_a_document_names_is_there() -> None:
     """Except files that a how-to tells the reader to make, which its own code blocks or capitals show."""
-    here = set(targets_of("experiments.targets"))
+    here = set(targets.__all__)
     for document in DOCUMENTS:
         text = document.read_text("utf-8")
         assert set(re.findall(r"experiments\.targets:([a-z]\w*)", text)) <= here, document

@@ -12,8 +12,9 @@ import pytest
 from attacklab import attacks
 from attacklab.attacks import ALL_ATTACKS
 from attacklab.attacks.base import FunctionAttack
-from attacklab.auditing.flaws import LATTICE, NAMES, ROUNDING, Flaw, catalogue, exact_call
+from attacklab.auditing.flaws import Flaw, catalogue
 from attacklab.auditing.referee import audit
+from attacklab.auditing.repairs import LATTICE, NAMES, ROUNDING, exact_call
 from attacklab.model.findings import FAILURE, ON_LATTICE, ROUNDED, TOO_LITTLE, Verdict
 from attacklab.model.targets import Target
 

@@ -10,9 +10,9 @@ import pytest
 
 from attacklab import Domain, Target
 from attacklab.attacks import LatticeBias, LowBitLaplace, RepeatedNoise
-from attacklab.auditing.flaws import flaw_of
 from attacklab.auditing.ordinary import UNKNOWN, best, extremeness
 from attacklab.auditing.referee import audit
+from attacklab.auditing.repairs import flaw_of
 from attacklab.model.findings import FAILURE, TOO_LITTLE, Finding, described_pair
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from tests.unit.attacklab.ideal import two_sided_geometric

@@ -10,7 +10,6 @@ import pytest
 
 from attacklab.laws import LawError
 from attacklab.model.findings import CERTIFICATE, EXACT_LAW, Estimate, Finding, Reach, Scope, Verdict
-from attacklab.model.loading import targets_of
 from attacklab.reporting.experiment import Settings
 from attacklab.reporting.figures import Cell, Matrix
 from experiments import matrix, targets
@@ -64,7 +63,7 @@ def test_every_target_has_a_row_and_every_attack_that_ran_and_the_law_a_column(c
 
 
 def test_every_target_of_the_lab_has_a_row() -> None:
-    assert set(matrix.NAMES) == set(targets_of("experiments.targets"))
+    assert set(matrix.NAMES) == set(targets.__all__)
 
 
 def test_a_quick_run_refutes_the_naive_coin_by_its_law_and_finds_nothing_of_the_exact_one(

@@ -13,7 +13,7 @@ import pytest
 
 from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.model.errors import UsageError, UsageTypeError
-from attacklab.model.loading import claim_of, load_function, load_target, targets_of
+from attacklab.model.loading import claim_of, load_function, load_target
 from attacklab.model.random_bits import TapedBits
 from attacklab.model.targets import Kind, Target
 
@@ -101,13 +101,6 @@ def test_version_is_the_digest_of_the_file_or_what_the_module_declares(place: st
 def test_modules_are_found_in_the_current_folder(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(place).parent)
     assert load_target("some_targets:target").claim == PrivacyClaim(0.5)
-
-
-def test_targets_of_a_module_come_with_their_first_line(place: str) -> None:
-    listed = targets_of(place)
-    assert listed["noisy"] == "Adds noise."
-    assert listed["made"] == "A target of one ε."
-    assert set(listed) == {"noisy", "made", "failing", "nothing", "target"}
 
 
 @pytest.mark.parametrize(
