@@ -631,10 +631,8 @@ def test_a_checkout_whose_experiments_need_more_than_is_installed_is_listed_with
 ) -> None:
     (checkout / "experiments" / "low_bits.py").write_text("import a_package_that_nobody_has\n")
     status, out, err = attacklab("list")
-    assert status == 0
+    assert (status, err) == (0, "")
     assert "precision" in out
-    assert "experiments are not listed: experiments/low_bits.py cannot be imported" in err
-    assert len(err.splitlines()) == 1
     status, _, err = attacklab("run")
     assert (status, len(err.splitlines())) == (2, 1)
     assert "No module named 'a_package_that_nobody_has'; run it in the environment of this checkout" in err
