@@ -46,7 +46,7 @@ from attacklab.auditing.statistics.power import (
 from attacklab.auditing.statistics.reasons import refuted_reason
 from attacklab.model.claims import Claim, PrivacyClaim
 from attacklab.model.errors import LabFault, OutOfTime, Refused, TargetError
-from attacklab.model.findings import FAILURE, Counts, Finding, Severity, Verdict, upper_text
+from attacklab.model.findings import FAILURE, Counts, Finding, Verdict, upper_text
 from attacklab.model.targets import Target
 
 DEFAULT_TRIALS = 100_000
@@ -58,7 +58,7 @@ LARGEST_BUDGET = 10**8
 WRONGLY_SETTLED = 1e-9
 """The probability with which an event that breaks the claim is taken to keep it, so that fewer trials judge it."""
 
-ONLY_ROBUSTNESS = "; NaN or an infinity on one side only is beyond the claim: a note on robustness, not a refutation"
+BEYOND_CLAIM = "; NaN or an infinity on one side only is beyond the claim, so this is a note and no refutation"
 
 NOT_REPLAYABLE = (
     "; no line replays this: the target gives other outputs under the same seed, so it draws from something other than "
@@ -222,7 +222,7 @@ class PlannedScenario:
     def without_claim(self) -> Finding:
         """What is found where nothing is claimed of a trial."""
         reason = f"the claim promises nothing of {self.answers} answers together"
-        return self.judge.finding(Verdict.UNTESTABLE, reason, pair=self.found.pair, severity=self.found.severity)
+        return self.judge.finding(Verdict.UNTESTABLE, reason, pair=self.found.pair)
 
     def sample(self, role: Role, events: tuple[Event, ...], trials: int, **rest: Any) -> Sample:
         """Trials to draw; `rest` are other fields of the sample."""
@@ -262,7 +262,7 @@ class PlannedScenario:
         claim = self.claim
         if claim is None:
             return self.without_claim()
-        fields: dict[str, Any] = {"pair": self.found.pair, "severity": self.found.severity}
+        fields: dict[str, Any] = {"pair": self.found.pair}
         if not is_testable(claim, trials, alpha):
             fields |= {"answers": self.answers, "claim": claim, "alpha": alpha}
             return self.judge.finding(Verdict.UNTESTABLE, _untestable(claim, alpha), **fields)
@@ -328,8 +328,8 @@ class PlannedScenario:
             detectable = smallest_detectable_advantage(decision.judged_at, counts.trials, alpha, base_rate)
         fails, advice = shown["flaw"] == FAILURE, self.judge.advice
         verdict, reason = _ruling(decision, claim, trials, alpha, detectable, fails=fails, advice=advice)
-        if verdict is Verdict.VIOLATED and self.found.severity is Severity.ROBUSTNESS:
-            reason += ONLY_ROBUSTNESS
+        if verdict is Verdict.VIOLATED and self.found.is_beyond_claim:
+            verdict, reason = Verdict.NOT_APPLICABLE, reason + BEYOND_CLAIM
         return self.judge.finding(
             verdict,
             reason,
@@ -347,7 +347,6 @@ class PlannedScenario:
         """What a finding says of an event that was judged at a point of the claim, by the names of its fields."""
         return {
             "pair": self.found.pair,
-            "severity": self.found.severity,
             "answers": self.answers,
             "flaw": event.flaw or self.judge.attack.flaw,
             "claim": self.claim,

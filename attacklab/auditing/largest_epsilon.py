@@ -40,7 +40,7 @@ from attacklab.auditing.statistics.ratio import READINGS, Reading
 from attacklab.auditing.statistics.reasons import above_text, confidence_text, counted
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.errors import LabFault, Refused, TargetError
-from attacklab.model.findings import FAILURE, Counts, Finding, Severity, Verdict, lower_text
+from attacklab.model.findings import FAILURE, Counts, Finding, Verdict, lower_text
 from attacklab.model.floats import default_errors, require_ieee_arithmetic
 from attacklab.model.targets import Target
 
@@ -169,7 +169,7 @@ class _Search:
                 continue
             for planned in plan:
                 scenario = (place, planned.found.key())
-                if planned.found.severity is Severity.CLAIM and scenario not in known:
+                if not planned.found.is_beyond_claim and scenario not in known:
                     known.add(scenario)
                     claiming = replace(planned, judge=replace(judge, target=self.target))
                     yield self.chosen(claiming, max(1, self.trials // SHARE))
@@ -209,7 +209,7 @@ class _Search:
         try:
             (counts,), _ = _counted(planned, sample)
         except (TargetError, LabFault) as error:
-            fields = {"pair": planned.found.pair, "severity": planned.found.severity, "answers": planned.answers}
+            fields = {"pair": planned.found.pair, "answers": planned.answers}
             return judge.finding(Verdict.ERROR, str(error), **fields)
         assessment = assess(judged, counts, self.alpha)
         epsilon = bet.reading.epsilon(counts, judged.delta, self.alpha)

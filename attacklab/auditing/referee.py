@@ -190,7 +190,7 @@ def aligned_first(
     if found.pair is not None:
         alpha *= 1 - ALIGNED_SHARE
     if found.verdict not in (Verdict.VIOLATED, Verdict.NOT_DETECTED):
-        found = replace(found, verdict=Verdict.NOT_APPLICABLE)
+        found = replace(found, verdict=Verdict.NOT_APPLICABLE, counts=None)
     return found, others, alpha
 
 

@@ -19,7 +19,7 @@ from attacklab.auditing.clock import Clock
 from attacklab.auditing.drawing import Draws, Request
 from attacklab.auditing.samples import NUMBER_BYTES, Role, naming, seed_of
 from attacklab.model.errors import OutsideDomain, TargetError
-from attacklab.model.findings import Severity, described_pair
+from attacklab.model.findings import described_pair
 from attacklab.model.targets import Kind, Outputs, Target, are_numbers
 
 DEEPEST_SIZED = 4
@@ -50,9 +50,9 @@ class Found:
         return described_pair(self.scenario.pair)
 
     @property
-    def severity(self) -> Severity:
-        """What it means if the claim does not hold on the pair."""
-        return Severity.ROBUSTNESS if self.target.exceeds_sensitivity(self.scenario.pair) else Severity.CLAIM
+    def is_beyond_claim(self) -> bool:
+        """Whether nothing is claimed of the pair: what the target does on it is only noted."""
+        return self.target.exceeds_sensitivity(self.scenario.pair)
 
     def key(self) -> str:
         """A text that tells this scenario from any other of its attack."""

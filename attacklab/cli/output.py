@@ -218,7 +218,7 @@ def show(findings: Sequence[Finding], place: Place | None = None, *, verbose: bo
 
 def _show_all(out: Console, findings: Sequence[Finding]) -> None:
     """A line of figures for each finding, with the event and the reason below it; then the lines that replay them."""
-    applied = [finding for finding in findings if finding.verdict is not Verdict.NOT_APPLICABLE]
+    applied = [finding for finding in findings if finding.verdict is not Verdict.NOT_APPLICABLE or finding.is_note]
     out.print()
     if applied:
         _show_applied(out, applied)
@@ -237,10 +237,8 @@ def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
     out.print(_line(HEADINGS, widths), soft_wrap=True)
     printed: set[str] = set()
     for finding, besides in told:
-        noted = finding.verdict is Verdict.VIOLATED and not finding.refutes
-        out.print(
-            _line(_figures(finding), widths, NOTED if noted else COLOURS.get(finding.verdict, "")), soft_wrap=True
-        )
+        colour = NOTED if finding.is_note else COLOURS.get(finding.verdict, "")
+        out.print(_line(_figures(finding), widths, colour), soft_wrap=True)
         words = [
             *((scope_text(finding), pair_text(finding)) if finding.is_proof else ()),
             f"event: {finding.event}" if finding.event else "",
@@ -256,8 +254,7 @@ def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
 def _figures(finding: Finding) -> tuple[str, ...]:
     advantage = finding.advantage
     numbers = (f"{advantage.estimate:.3g}", f"{finding.ceiling:.3g}") if advantage else ("", "")
-    noted = finding.verdict is Verdict.VIOLATED and not finding.refutes
-    return shown_by(finding), f"note ({finding.severity})" if noted else str(finding.verdict), *numbers
+    return shown_by(finding), "note" if finding.is_note else str(finding.verdict), *numbers
 
 
 def _line(row: Sequence[str], widths: Sequence[int], colour: str = "") -> Text:

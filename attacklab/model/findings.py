@@ -79,15 +79,6 @@ class Verdict(enum.StrEnum):
     """The target failed, or the attack did; the finding says which, and how."""
 
 
-class Severity(enum.StrEnum):
-    """What it means that a finding's verdict is VIOLATED."""
-
-    CLAIM = "claim"
-    """The claim is false."""
-    ROBUSTNESS = "robustness"
-    """The target fails beyond what it claims, on values that no sensitivity bounds: a note, and no refutation."""
-
-
 WORST_FIRST = (
     Verdict.VIOLATED,
     Verdict.ERROR,
@@ -122,7 +113,7 @@ EXACT_LAW, CERTIFICATE = "exact_law", "certificate"
 """What stands where an attack's name would, in the finding of a proof by exact laws, and by a checked certificate."""
 
 
-GONE = ("code", "work", "call", "shift", "shift_hex")
+GONE = ("code", "work", "call", "shift", "shift_hex", "severity")
 """Fields of older records that nothing reads any more."""
 
 
@@ -243,7 +234,6 @@ class Finding:
         target_version: the version of its implementation.
         attack: the attack's name.
         verdict: what is known of the claim now.
-        severity: whether the pair is one that the claim is for, or lies beyond it.
         reason: one line in plain words: why the verdict is what it is.
         claim: what the target claims for one trial (for several answers a trial, their composition).
         judged_at: the (ε, δ(ε)) at which the event was judged, where the claim is of another kind.
@@ -308,7 +298,6 @@ class Finding:
     trials: int = 0
     seconds: float = 0.0
     replay: str = ""
-    severity: Severity = Severity.CLAIM
     flaw: str = ""
     cwe: int | None = None
     repair_code: str = ""
@@ -318,8 +307,13 @@ class Finding:
 
     @property
     def refutes(self) -> bool:
-        """Whether it refutes the claim; a note about robustness does not."""
-        return self.verdict is Verdict.VIOLATED and self.severity is Severity.CLAIM
+        """Whether it refutes the claim."""
+        return self.verdict is Verdict.VIOLATED
+
+    @property
+    def is_note(self) -> bool:
+        """Whether it tells how the target fails on inputs for which nothing is claimed."""
+        return self.verdict is Verdict.NOT_APPLICABLE and self.counts is not None
 
     @property
     def decides_nothing(self) -> bool:
@@ -375,6 +369,8 @@ class Finding:
             values["scope"] = {"reach": Reach.PAIR}
         try:
             values["verdict"] = Verdict(data["verdict"])
+            if data.get("severity", "claim") != "claim" and values["verdict"] is Verdict.VIOLATED:  # a note, once
+                values["verdict"] = Verdict.NOT_APPLICABLE
             values["claim"] = claim_from_json(data["claim"])
             for name, read in _READERS.items():
                 if values.get(name) is not None:
@@ -385,7 +381,6 @@ class Finding:
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {
-    "severity": lambda name: Severity.ROBUSTNESS if name == "accounting" else Severity(name),
     "relation": Relation,
     "judged_at": lambda data: PrivacyClaim(**data),
     "counts": lambda data: Counts(**data),
@@ -410,8 +405,7 @@ class Interrupted(KeyboardInterrupt):
 def decisive(findings: Sequence[Finding]) -> list[Finding]:
     """The findings that stand for all: those of the worst verdict.
 
-    An event that no number of trials can decide, and a note about robustness, count only where there is nothing else
-    but attacks that do not apply.
+    An event that no number of trials can decide counts only where there is nothing else but attacks that do not apply.
 
     Args:
         findings: of one attack, one target or one test.
@@ -419,10 +413,8 @@ def decisive(findings: Sequence[Finding]) -> list[Finding]:
     Returns:
         Some of them, all of one verdict; none if there are none.
     """
-    judged = [finding for finding in findings if finding.verdict is not Verdict.VIOLATED or finding.refutes]
-    deciding = [finding for finding in judged if not finding.decides_nothing]
-    deciding = [finding for finding in deciding if finding.verdict is not Verdict.NOT_APPLICABLE]
-    left = deciding or judged or findings
+    decided = [finding for finding in findings if not finding.decides_nothing]
+    left = [finding for finding in decided if finding.verdict is not Verdict.NOT_APPLICABLE] or findings
     worst = min((finding.verdict for finding in left), key=WORST_FIRST.index, default=None)
     return [finding for finding in left if finding.verdict is worst]
 

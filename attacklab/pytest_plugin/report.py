@@ -45,8 +45,7 @@ class AuditedTest:
     @property
     def verdict(self) -> Verdict:
         """The worst verdict of its findings; inconclusive if none of them says anything about the claim."""
-        judged = [finding for finding in self.findings if finding.verdict is not Verdict.VIOLATED or finding.refutes]
-        deciding = decisive(judged)
+        deciding = decisive(self.findings)
         is_open = not deciding or deciding[0].verdict is Verdict.NOT_APPLICABLE
         return Verdict.INCONCLUSIVE if is_open else deciding[0].verdict
 

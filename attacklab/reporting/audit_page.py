@@ -76,7 +76,7 @@ def _not_tested(findings: Sequence[Finding]) -> list[str]:
 
 def _cells(finding: Finding) -> list[str]:
     """The row of an attack: verdict, advantage, what is allowed and what would have been detected, event and inputs."""
-    note = " (beyond the claim: a note)" if finding.verdict is Verdict.VIOLATED and not finding.refutes else ""
+    note = " (beyond the claim: a note)" if finding.is_note else ""
     numbers = [f"{finding.advantage.estimate:.3g}", f"{finding.ceiling:.3g}"] if finding.advantage else ["", ""]
     return [
         shown_by(finding),

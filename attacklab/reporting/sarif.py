@@ -102,15 +102,14 @@ def _described(rule: str, finding: Finding) -> dict[str, Any]:
 
 def _result(finding: Finding, place: Place | None, rules: Sequence[str]) -> dict[str, Any]:
     rule = _rule(finding)
-    verb = "does not keep" if finding.refutes else "fails beyond"
-    text = f"{finding.target} {verb} its claim ({claim_text(finding)})"
+    text = f"{finding.target} does not keep its claim ({claim_text(finding)})"
     text += f" on the event '{finding.event}'" if finding.event else ""
     text += f", {judged_text(finding)}: {finding.reason}" if finding.judged_at else f": {finding.reason}"
     text += f"; usual repair: {repair_text(finding)}" if repair_text(finding) else ""
     return {
         "ruleId": rule,
         "ruleIndex": rules.index(rule),
-        "level": "error" if finding.refutes else "note",
+        "level": "error",
         "message": {"text": plain(text)},
         "locations": _locations(finding, place),
         "partialFingerprints": {"finding/v1": _fingerprint(finding)},
@@ -131,7 +130,7 @@ def _notification(finding: Finding, place: Place | None) -> dict[str, Any]:
 def _locations(finding: Finding, place: Place | None) -> list[dict[str, Any]]:
     located: dict[str, Any] = {"logicalLocations": [{"name": plain(finding.target), "kind": "function"}]}
     if place is not None:
-        witness = finding.witness if finding.refutes else None
+        witness = finding.witness
         seen = witness is not None and Path(place.path).name == Path(witness.file).name
         located["physicalLocation"] = {
             "artifactLocation": {"uri": quote(place.path), "uriBaseId": "%SRCROOT%"},

@@ -126,8 +126,7 @@ def outcome(findings: Sequence[Finding], *, every: bool = False) -> Outcome:
     """All findings in a word: a refuted claim comes before an error, and an error before all else."""
     verdicts = {finding.verdict for finding in findings} - {Verdict.NOT_APPLICABLE}
     open_proof = any(finding.is_proof and finding.verdict is Verdict.INCONCLUSIVE for finding in findings)
-    judged = [finding for finding in findings if finding.verdict is not Verdict.VIOLATED or finding.refutes]
-    undecided = every and all(one.verdict in (*UNDECIDED, Verdict.NOT_APPLICABLE) for one in decisive(judged))
+    undecided = every and all(one.verdict in (*UNDECIDED, Verdict.NOT_APPLICABLE) for one in decisive(findings))
     rules = (
         (any(finding.refutes for finding in findings), Outcome.FAIL),
         (Verdict.ERROR in verdicts, Outcome.ERROR),
@@ -187,12 +186,12 @@ def _remarks(findings: Sequence[Finding], ended: Outcome, flaws: int) -> Iterato
         yield f"and {flaws - MOST_ROWS} more flaws"
     refuted = {_title(finding) for finding in findings if finding.refutes}
     for label, verdicts in (
-        ("notes", (Verdict.VIOLATED,)),
+        ("notes", (Verdict.NOT_APPLICABLE,)),
         ("passed", (Verdict.NOT_DETECTED,)),
         ("not decided", UNDECIDED),
         ("errors in", (Verdict.ERROR,)),
     ):
-        chosen = [finding for finding in findings if finding.verdict in verdicts and not finding.refutes]
+        chosen = [one for one in findings if one.verdict in verdicts and (one.is_note or label != "notes")]
         titles = [title for title in dict.fromkeys(map(_title, chosen)) if title not in refuted]
         refuted.update(titles)
         if titles and (ended in (Outcome.FAIL, Outcome.PASS) or label in ("notes", "passed")):

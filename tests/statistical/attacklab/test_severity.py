@@ -1,4 +1,4 @@
-"""Severity: what fails beyond a claim is shown, and does not refute it."""
+"""What fails beyond a claim is noted, and does not refute it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from attacklab.auditing.referee import audit
 from attacklab.cli.output import status_of
 from attacklab.cli.status import Status
 from attacklab.model.domains import Domain
-from attacklab.model.findings import Finding, Severity, Verdict, decisive
+from attacklab.model.findings import Finding, Verdict
 from attacklab.model.targets import Target
 from attacklab.pytest_plugin.report import AuditedTest
 from attacklab.reporting.sarif import Place, sarif_log
@@ -31,9 +31,9 @@ def audited(domain: Domain | None = None) -> list[Finding]:
 
 def test_a_failure_on_nan_among_utilities_is_a_note_unless_the_domain_has_it() -> None:
     notes = audited()
-    assert {(one.verdict, one.severity) for one in notes} == {(Verdict.VIOLATED, Severity.ROBUSTNESS)}
-    assert not any(one.refutes for one in notes)
-    assert all("a note on robustness, not a refutation" in one.reason for one in notes)
+    assert {one.verdict for one in notes} == {Verdict.NOT_APPLICABLE}
+    assert all(one.is_note for one in notes)
+    assert all("beyond the claim" in one.reason for one in notes)
     assert any(one.refutes for one in audited(Domain(special=True)))
     assert {one.verdict for one in audited(Domain())} == {Verdict.NOT_APPLICABLE}
 
@@ -53,11 +53,11 @@ def test_a_failure_on_nan_among_records_refutes_the_claim_unless_the_domain_excl
     assert not refuted(Domain(special=False))
 
 
-def test_notes_do_not_set_the_exit_status_and_are_notes_in_sarif() -> None:
+def test_notes_decide_nothing_and_are_no_result_in_sarif() -> None:
     notes = audited()
-    assert status_of(notes) is Status.OK
+    assert status_of(notes) is Status.FAILED
     (run,) = sarif_log([(note, None) for note in notes])["runs"]
-    assert {result["level"] for result in run["results"]} == {"note"}
+    assert run["results"] == []
 
 
 @pytest.mark.parametrize("others", [0, 1])
@@ -74,10 +74,8 @@ def grid(answer: float, trials: int, rng: np.random.Generator) -> np.ndarray:
     return (math.floor(answer * 8) + rng.geometric(0.1, trials) - rng.geometric(0.1, trials)) / 8
 
 
-def test_a_finding_keeps_its_severity_in_json_and_an_older_one_is_about_its_claim() -> None:
+def test_a_note_in_an_older_record_is_a_note() -> None:
     note = audited()[0]
-    data = note.to_json()
-    assert Finding.from_json(data).severity is Severity.ROBUSTNESS
-    del data["severity"]
-    assert Finding.from_json(data).severity is Severity.CLAIM
-    assert decisive([note]) == [note]
+    older = {**note.to_json(), "verdict": "violated", "severity": "robustness"}
+    assert Finding.from_json(older) == note
+    assert Finding.from_json({**older, "severity": "claim"}).refutes

@@ -206,7 +206,7 @@ def test_an_older_proof_by_exact_laws_was_of_one_pair() -> None:
     del old["scope"], old["certificate"]
     assert Finding.from_json(old).verdict_in_scope == "proved for this pair"
     assert Finding.from_json({**old, "attack": "a", "verdict": "not detected"}).scope is None
-    del old["laws"], old["flaw"], old["severity"]
+    del old["laws"], old["flaw"]
     assert Finding.from_json({**old, "attack": "a"}) == replace(BARE, verdict=Verdict.PROVED)
 
 

@@ -29,7 +29,7 @@ def status_of(record: bytes) -> int:
     """The status that the findings of a record call for, by the words of the README."""
     findings = json.loads(record, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))["findings"]
     verdicts = {finding["verdict"] for finding in findings}
-    if any(finding["verdict"] == "violated" and finding["severity"] == "claim" for finding in findings):
+    if any(finding["verdict"] == "violated" for finding in findings):
         return REFUTED
     unproved = any(finding["attack"] in LAWS and finding["verdict"] == "inconclusive" for finding in findings)
     return FAILED if "error" in verdicts or unproved or not verdicts & (PASSES | {"violated"}) else OK

@@ -25,7 +25,6 @@ from attacklab.model.findings import (
     Finding,
     Reach,
     Scope,
-    Severity,
     Verdict,
     Witness,
     described_pair,
@@ -93,7 +92,7 @@ BY_LAW = replace(LOW_BITS, attack="exact_law", flaw="", counts=None, laws=("a", 
 BY_LAW = replace(BY_LAW, reason="the first input is likelier than allowed", replay="attacklab prove it.py:it")
 FROZEN = replace(LOW_BITS, attack="alignment", flaw="the code around the noise loses too much", counts=None)
 FROZEN = replace(FROZEN, epsilon_lower=2.0, witness=Witness(file="my_library.py", line=14, loss="ε = 2"))
-NOTE = replace(LOW_BITS, attack="special_values", severity=Severity.ROBUSTNESS)
+NOTE = replace(LOW_BITS, attack="special_values", verdict=Verdict.NOT_APPLICABLE)
 OWN = replace(LOW_BITS, attack="an_attack_of_ones_own", flaw="odd", repair_code="")
 DELTA = replace(
     LOW_BITS, claim=ZeroConcentrated(0.5), judged_at=PrivacyClaim(0.464, 0.05891), delta_lower=0.2, answers=4
