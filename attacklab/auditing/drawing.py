@@ -34,7 +34,7 @@ from attacklab.model.errors import (
 from attacklab.model.floats import default_errors, require_ieee_arithmetic
 from attacklab.model.random_bits import words_between
 from attacklab.model.targets import Outputs, Target
-from attacklab.processes.sending import CannotBeSent, answered, read_answer, sent, unsendable
+from attacklab.processes.sending import CannotBeSent, sent, unsendable
 
 Load: TypeAlias = Callable[[], Target]
 Say: TypeAlias = Callable[[str], object]
@@ -124,7 +124,6 @@ class Draws:
         self._load, self._seconds_left = load, here_seconds
         self._idle = 0.0  # seconds of waiting for workers in which they were not at work on what was waited for
         self._job: bytes | None = None
-        self._classes: list[type] = []
 
     def claiming(self, target: Target) -> Draws:
         """The same draws, of the target with another claim."""
@@ -167,7 +166,7 @@ class Draws:
             return False
         if self._job is None:
             try:
-                self._job, self._classes = sent(self._load or partial(_itself, self.target), self.target.version)
+                self._job = sent(self._load or partial(_itself, self.target), self.target.version)
             except CannotBeSent as error:
                 self._executor = None
                 self._say(
@@ -195,7 +194,7 @@ class Draws:
                     ahead = 1
                 else:
                     waiting.popleft()
-                drawn = self._read(reply)
+                drawn = _read(reply)
                 self._idle += max(0.0, own_seconds() - began - drawn.seconds)
                 yield drawn
         finally:
@@ -218,11 +217,13 @@ class Draws:
         except Exception as death:  # as above
             raise TargetError(f"{self.target.name}: a worker process died ({in_one_line(death)})") from death
 
-    def _read(self, reply: bytes) -> Drawn:
-        drawn: Drawn | LabError = read_answer(reply, self._classes)
-        if isinstance(drawn, LabError):
-            raise drawn
-        return drawn
+
+def _read(reply: bytes) -> Drawn:
+    drawn: Drawn | LabError
+    (drawn,) = pickle.loads(reply)  # noqa: S301 - a worker of ours wrote it
+    if isinstance(drawn, LabError):
+        raise drawn
+    return drawn
 
 
 def _give_up(waiting: Iterable[tuple[Request, Future[bytes]]]) -> None:
@@ -241,23 +242,23 @@ def _itself(target: Target) -> Target:
 def _draw_in_worker(job: bytes, request: Request) -> bytes:
     """What a draw gave, or the error that it ended in: whatever is raised is the worker's own fault."""
     try:
-        target, classes = _loaded(job)
+        target = _loaded(job)
         drawn = draw(target, *request)
         require_ieee_arithmetic()
         try:
-            return answered(drawn, classes)
-        except Exception as error:  # whatever the __reduce__ of somebody's class raises
-            raise TargetError(unsendable(f"an output of {target.name}", error)) from error
+            return sent(drawn)
+        except CannotBeSent as error:
+            raise TargetError(unsendable(f"an output of {target.name}", error.__cause__ or error)) from error
     except LabError as error:
         kinds = (ArithmeticModeError, OutsideDomain, Refused, TargetError)
         kind = next((kind for kind in kinds if isinstance(error, kind)), LabFault)
-        return answered(kind(in_one_line(error)), [])
+        return sent(kind(in_one_line(error)))
 
 
 @functools.lru_cache(maxsize=4)
-def _loaded(job: bytes) -> tuple[Target, list[type]]:
+def _loaded(job: bytes) -> Target:
     try:
-        load, version, classes = pickle.loads(job)  # noqa: S301 - written by `Draws`
+        load, version = pickle.loads(job)  # noqa: S301 - written by `Draws`
         target: Target = load()
     except Exception as error:
         raise LabFault(f"a worker cannot load the target: {in_one_line(error)}") from error
@@ -267,4 +268,4 @@ def _loaded(job: bytes) -> tuple[Target, list[type]]:
             "give every worker the same files, and start again"
         )
     np.empty(KEPT_BYTES, dtype=np.uint8)
-    return target, classes
+    return target

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import math
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -20,12 +21,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from attacklab.attacks.base import Attack, Event
+from attacklab.attacks.base import Attack, Event, Scenario
 from attacklab.auditing.clock import Clock
 from attacklab.auditing.drawing import Draws
 from attacklab.auditing.repairs import finding_of
 from attacklab.auditing.samples import REFUSES, Role, Sample, counted, replays
-from attacklab.auditing.scenarios import Found, applies, found_scenarios
+from attacklab.auditing.scenarios import applies, found_scenarios
 from attacklab.auditing.statistics.betting import evidence, judge
 from attacklab.auditing.statistics.choosing import choosing_trials, expected_evidence, promised_evidence
 from attacklab.auditing.statistics.inference import (
@@ -46,7 +47,7 @@ from attacklab.auditing.statistics.power import (
 from attacklab.auditing.statistics.reasons import refuted_reason
 from attacklab.model.claims import Claim, PrivacyClaim
 from attacklab.model.errors import LabFault, OutOfTime, Refused, TargetError
-from attacklab.model.findings import FAILURE, Counts, Finding, Verdict, upper_text
+from attacklab.model.findings import FAILURE, Counts, Finding, Verdict, described_pair, upper_text
 from attacklab.model.targets import Target
 
 DEFAULT_TRIALS = 100_000
@@ -118,15 +119,15 @@ class Judge:
                 reason = f"{self.attack.name} does not apply to a {self.target.kind} target"
                 return self.finding(Verdict.NOT_APPLICABLE, reason)
             with clock.looking() if clock else contextlib.nullcontext():
-                found = found_scenarios(self.draws, self.attack, self.seed, clock)
+                scenarios, size = found_scenarios(self.draws, self.attack, self.seed, clock)
         except (TargetError, LabFault) as error:
             seconds = time.perf_counter() - started
             if isinstance(error, OutOfTime):  # more trials could decide
                 return self.finding(Verdict.INCONCLUSIVE, str(error), seconds=seconds, counts=Counts(0, 0, 0))
             return self.finding(Verdict.ERROR, str(error), seconds=seconds)
-        if not found:
+        if not scenarios:
             return self.finding(Verdict.NOT_APPLICABLE, f"{self.attack.name} found nothing to try on this target")
-        return tuple(PlannedScenario(self, each, place, len(found)) for place, each in enumerate(found))
+        return tuple(PlannedScenario(self, each, size, place, len(scenarios)) for place, each in enumerate(scenarios))
 
     def findings(
         self, plan: Plan, trials: int, alpha: float, *, seconds: float = math.inf, until_refuted: bool = False
@@ -146,7 +147,7 @@ class Judge:
             return [replace(plan, replay=replay(trials))]
         share, findings, end = share_of_alpha(alpha, len(plan)), list[Finding](), self.draws.now() + seconds
         for planned in plan:
-            most = min(trials, planned.found.scenario.trials or trials)
+            most = min(trials, planned.scenario.trials or trials)
             started = time.perf_counter()
             finding = planned.judged(most, share, (end - self.draws.now()) / (len(plan) - planned.number))
             if finding.verdict is not Verdict.VIOLATED or planned.replays():
@@ -197,7 +198,8 @@ class PlannedScenario:
     """A scenario of an attack on a target, to be judged."""
 
     judge: Judge
-    found: Found
+    scenario: Scenario  # its inputs are as the target takes them
+    output_bytes: int  # about how many bytes an output has, as the attack's probes showed
     number: int  # its place among those of the attack
     scenarios: int  # how many the attack has
 
@@ -209,25 +211,40 @@ class PlannedScenario:
         except ValueError:
             return None
 
+    @functools.cached_property
+    def pair(self) -> dict[str, Any]:
+        """The two inputs in plain values."""
+        return described_pair(self.scenario.pair)
+
+    @property
+    def is_beyond_claim(self) -> bool:
+        """Whether nothing is claimed of the pair: what the target does on it is only noted."""
+        return self.judge.target.exceeds_sensitivity(self.scenario.pair)
+
+    def key(self) -> str:
+        """A text that tells this scenario from any other of its attack."""
+        events = [(event.description, event.line, event.flaw) for event in self.scenario.events]
+        return json.dumps([self.pair, events, self.answers, self.scenario.trials], sort_keys=True)
+
     @property
     def answers(self) -> int:
         """How many answers the adversary collects in one trial."""
-        return self.found.scenario.answers
+        return self.scenario.answers
 
     @property
     def events(self) -> tuple[Event, ...]:
         """Its events; the last: that the target fails."""
-        return (*self.found.scenario.events, REFUSES)
+        return (*self.scenario.events, REFUSES)
 
     def without_claim(self) -> Finding:
         """What is found where nothing is claimed of a trial."""
         reason = f"the claim promises nothing of {self.answers} answers together"
-        return self.judge.finding(Verdict.UNTESTABLE, reason, pair=self.found.pair)
+        return self.judge.finding(Verdict.UNTESTABLE, reason, pair=self.pair)
 
     def sample(self, role: Role, events: tuple[Event, ...], trials: int, **rest: Any) -> Sample:
         """Trials to draw; `rest` are other fields of the sample."""
         settings = {"spend_all": self.judge.spend_all, **rest}
-        return Sample(self.judge.attack.name, self.found.scenario, self.number, role, events, trials, **settings)
+        return Sample(self.judge.attack.name, self.scenario, self.number, role, events, trials, **settings)
 
     def replays(self) -> bool:
         """Whether the target gives the same outputs again under the same seed."""
@@ -262,7 +279,7 @@ class PlannedScenario:
         claim = self.claim
         if claim is None:
             return self.without_claim()
-        fields: dict[str, Any] = {"pair": self.found.pair}
+        fields: dict[str, Any] = {"pair": self.pair}
         if not is_testable(claim, trials, alpha):
             fields |= {"answers": self.answers, "claim": claim, "alpha": alpha}
             return self.judge.finding(Verdict.UNTESTABLE, _untestable(claim, alpha), **fields)
@@ -279,7 +296,7 @@ class PlannedScenario:
         self, claim: Claim, trials: int, alpha: float, seconds: float, *, one_by_one: bool = False
     ) -> _Decision:
         """Choose on one sample what promises most, and judge it on a fresh one; Refused if a call for many raised."""
-        drawn_as = {"output_bytes": self.found.output_bytes, "one_by_one": one_by_one}
+        drawn_as = {"output_bytes": self.output_bytes, "one_by_one": one_by_one}
         choosing = self.sample(Role.CHOOSE, self.events, choosing_trials(claim, trials), **drawn_as)
         end = self.judge.draws.now() + seconds
         event, judged_at, seen = self._chosen(choosing, claim, trials, alpha, seconds / 2)
@@ -328,7 +345,7 @@ class PlannedScenario:
             detectable = smallest_detectable_advantage(decision.judged_at, counts.trials, alpha, base_rate)
         fails, advice = shown["flaw"] == FAILURE, self.judge.advice
         verdict, reason = _ruling(decision, claim, trials, alpha, detectable, fails=fails, advice=advice)
-        if verdict is Verdict.VIOLATED and self.found.is_beyond_claim:
+        if verdict is Verdict.VIOLATED and self.is_beyond_claim:
             verdict, reason = Verdict.NOT_APPLICABLE, reason + BEYOND_CLAIM
         return self.judge.finding(
             verdict,
@@ -346,7 +363,7 @@ class PlannedScenario:
     def shown(self, event: Event, judged_at: PrivacyClaim, counts: Counts, assessment: Assessment) -> dict[str, Any]:
         """What a finding says of an event that was judged at a point of the claim, by the names of its fields."""
         return {
-            "pair": self.found.pair,
+            "pair": self.pair,
             "answers": self.answers,
             "flaw": event.flaw or self.judge.attack.flaw,
             "claim": self.claim,

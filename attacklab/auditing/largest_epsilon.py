@@ -168,8 +168,8 @@ class _Search:
                 yield plan
                 continue
             for planned in plan:
-                scenario = (place, planned.found.key())
-                if not planned.found.is_beyond_claim and scenario not in known:
+                scenario = (place, planned.key())
+                if not planned.is_beyond_claim and scenario not in known:
                     known.add(scenario)
                     claiming = replace(planned, judge=replace(judge, target=self.target))
                     yield self.chosen(claiming, max(1, self.trials // SHARE))
@@ -187,7 +187,7 @@ class _Search:
         try:
             seen, one_by_one = _counted(planned, planned.sample(Role.CHOOSE, planned.events, trials))
         except (TargetError, LabFault) as error:
-            return planned.judge.finding(Verdict.ERROR, str(error), pair=planned.found.pair)
+            return planned.judge.finding(Verdict.ERROR, str(error), pair=planned.pair)
         shown = {
             (event, reading): tuple(
                 reading.guessed(counts, delta, alpha) / answers
@@ -209,7 +209,7 @@ class _Search:
         try:
             (counts,), _ = _counted(planned, sample)
         except (TargetError, LabFault) as error:
-            fields = {"pair": planned.found.pair, "answers": planned.answers}
+            fields = {"pair": planned.pair, "answers": planned.answers}
             return judge.finding(Verdict.ERROR, str(error), **fields)
         assessment = assess(judged, counts, self.alpha)
         epsilon = bet.reading.epsilon(counts, judged.delta, self.alpha)

@@ -235,16 +235,6 @@ def aligned_finding(
     return finding_of(target, Alignment().name, Verdict.NOT_APPLICABLE, why, seed=seed, replay=line(most))
 
 
-@dataclass(frozen=True, slots=True)
-class AttackResult:
-    """What one attack found."""
-
-    attack: Attack
-    trials: int  # the most outputs of either input on which an event of it was judged
-    alpha: float  # its part of α, in all rounds together
-    findings: tuple[Finding, ...]  # those of the last round that it took part in
-
-
 @dataclass(frozen=True)
 class Audit:
     """An audit to run; its fields are the arguments of `audit`.
@@ -267,7 +257,7 @@ class Audit:
     say: Say = lambda _: None
 
     @default_errors
-    def results(self) -> list[AttackResult]:
+    def results(self) -> list[Turn]:
         """What each attack found, in their order; attacks that were not reached are left out.
 
         Raises:
@@ -296,18 +286,16 @@ class Audit:
             raise Interrupted(made) from interrupt
         require_ieee_arithmetic()  # a target may have loaded a library that changed it
         named = iter(supported([finding for turn in turns for finding in turn.findings], self.target))
-        return [
-            AttackResult(turn.attack, turn.trials, turn.alpha, tuple(itertools.islice(named, len(turn.findings))))
-            for turn in turns
-            if turn.trials
-        ]
+        for turn in turns:
+            turn.findings = tuple(itertools.islice(named, len(turn.findings)))
+        return [turn for turn in turns if turn.trials]
 
-    def _tell(self, turn: _Turn, trials: int) -> None:
+    def _tell(self, turn: Turn, trials: int) -> None:
         """Say how fast an attack's trials are drawn, where a time is kept."""
         if self.trials is None and turn.testable and (self.seconds is not None or trials < DEFAULT_TRIALS):
             self.say(turn.described(trials))
 
-    def _is_slow(self, turns: Sequence[_Turn]) -> bool:
+    def _is_slow(self, turns: Sequence[Turn]) -> bool:
         """Whether a time is kept and an output takes long, as looking for the first scenarios shows."""
         if self.trials is None and not self.spend_all:
             turns = _black_box_first(turns)
@@ -318,7 +306,7 @@ class Audit:
                         return turn.clock.output >= SLOW
         return False
 
-    def _rounds(self, turns: Sequence[_Turn], *, slow: bool) -> Iterator[tuple[int, Sequence[_Turn]]]:
+    def _rounds(self, turns: Sequence[Turn], *, slow: bool) -> Iterator[tuple[int, Sequence[Turn]]]:
         """The most trials of each round, and who takes part in it, in what order."""
         if slow:
             turns = _black_box_first(turns)
@@ -331,7 +319,7 @@ class Audit:
             turns = [turn for turn in turns if turn.goes_on and (turn.trials == SHORT_ROUND or not self.until_refuted)]
         yield MOST_TRIALS, turns
 
-    def _turns(self) -> list[_Turn]:
+    def _turns(self) -> list[Turn]:
         """The attacks with their shares of α, the budget and what draws their trials."""
         draws = self.draws or Draws(self.target)
         clock = None if self.trials is not None else Clock(self.seconds or DEFAULT_SECONDS, draws.now)
@@ -343,7 +331,7 @@ class Audit:
             Judge(self.target, sized(attack, planned_first or STEPS[0]), draws, self.seed, **settings)
             for attack in self.attacks
         )
-        turns = [_Turn(attack, judge, clock) for attack, judge in zip(self.attacks, judges, strict=True)]
+        turns = [Turn(attack, judge, clock) for attack, judge in zip(self.attacks, judges, strict=True)]
         trying = [isinstance(turn.plan, tuple) if planned_first else turn.applies for turn in turns]
         for turn, share in zip(turns, shares(self.attacks, trying, self.alpha), strict=True):
             turn.alpha = share
@@ -351,8 +339,8 @@ class Audit:
 
 
 @dataclass
-class _Turn:
-    """One attack in an audit, through all rounds."""
+class Turn:
+    """One attack in an audit, through all rounds, and what it found."""
 
     attack: Attack
     judge: Judge  # learns from as many outputs as `trials` warrant
@@ -364,6 +352,7 @@ class _Turn:
 
     @property
     def applies(self) -> bool:
+        """Whether the attack applies to the target."""
         with contextlib.suppress(AttackError):
             return applies(self.judge.attack, self.judge.target)
         return True  # judging says what it raised
@@ -379,7 +368,7 @@ class _Turn:
         planned = self.plan if isinstance(self.plan, tuple) else ()
         return [each for each in planned if each.claim and is_testable(each.claim, STEPS[-1], self.alpha)]
 
-    def affordable(self, ahead: Sequence[_Turn]) -> int:
+    def affordable(self, ahead: Sequence[Turn]) -> int:
         """How many trials there is time for, where the attacks ahead share what is left as they share α."""
         assert self.clock is not None  # noqa: S101 - asked where a time is kept
         if not (self.applies and self.clock.left and self.clock.limit):
@@ -404,7 +393,7 @@ class _Turn:
     @staticmethod
     def _output(clock: Clock, planned: PlannedScenario) -> float:
         """The seconds of an output that judges a scenario."""
-        return clock.output_on(planned.found.scenario.pair.first)
+        return clock.output_on(planned.scenario.pair.first)
 
     def described(self, trials: int) -> str:
         """How fast its trials are drawn, and so how many of them judge at the most."""
@@ -433,10 +422,12 @@ class _Turn:
 
     @property
     def refutes(self) -> bool:
+        """Whether a finding refutes the claim."""
         return any(finding.refutes for finding in self.findings)
 
     @property
     def fails(self) -> bool:
+        """Whether the target failed, or the attack."""
         return any(finding.verdict is Verdict.ERROR for finding in self.findings)
 
     @property
@@ -445,7 +436,7 @@ class _Turn:
         return any(finding.pair is not None for finding in self.findings)
 
 
-def _black_box_first(turns: Sequence[_Turn]) -> list[_Turn]:
+def _black_box_first(turns: Sequence[Turn]) -> list[Turn]:
     return sorted(turns, key=lambda turn: not isinstance(turn.attack, BlackBox))
 
 

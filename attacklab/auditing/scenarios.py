@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from attacklab.auditing.clock import Clock
 from attacklab.auditing.drawing import Draws, Request
 from attacklab.auditing.samples import NUMBER_BYTES, Role, naming, seed_of
 from attacklab.model.errors import OutsideDomain, TargetError
-from attacklab.model.findings import described_pair
 from attacklab.model.targets import Kind, Outputs, Target, are_numbers
 
 DEEPEST_SIZED = 4
@@ -36,32 +34,13 @@ def applies(attack: Attack, target: Target) -> bool:
         return attack.applies_to(target)
 
 
-@dataclass(frozen=True)
-class Found:
-    """A scenario that an attack found."""
-
-    scenario: Scenario  # its inputs are as the target takes them
-    target: Target
-    output_bytes: int  # about how many bytes an output has, as the attack's probes showed
-
-    @cached_property
-    def pair(self) -> dict[str, Any]:
-        """The two inputs in plain values."""
-        return described_pair(self.scenario.pair)
-
-    @property
-    def is_beyond_claim(self) -> bool:
-        """Whether nothing is claimed of the pair: what the target does on it is only noted."""
-        return self.target.exceeds_sensitivity(self.scenario.pair)
-
-    def key(self) -> str:
-        """A text that tells this scenario from any other of its attack."""
-        events = [(event.description, event.line, event.flaw) for event in self.scenario.events]
-        return json.dumps([self.pair, events, self.scenario.answers, self.scenario.trials], sort_keys=True)
-
-
-def found_scenarios(draws: Draws, attack: Attack, seed: int, clock: Clock | None = None) -> tuple[Found, ...]:
+def found_scenarios(
+    draws: Draws, attack: Attack, seed: int, clock: Clock | None = None
+) -> tuple[tuple[Scenario, ...], int]:
     """Find the scenarios of an attack on pairs that the claim covers, up to where it finds no more in the domain.
+
+    Returns:
+        The scenarios, whose inputs are as the target takes them, and about how many bytes an output has.
 
     Raises:
         TargetError: the target failed while it was probed.
@@ -74,8 +53,7 @@ def found_scenarios(draws: Draws, attack: Attack, seed: int, clock: Clock | None
         offered = _scenarios_of(attack, target, probe)
         cast = (replace(scenario, pair=target.cast_pair(scenario.pair)) for scenario in offered)
         scenarios = tuple(scenario for scenario in cast if target.covers(scenario.pair))
-        size = max(NUMBER_BYTES, probe.output_bytes or _output_bytes(target, probe, scenarios))
-        return tuple(Found(scenario, target, size) for scenario in scenarios)
+        return scenarios, max(NUMBER_BYTES, probe.output_bytes or _output_bytes(target, probe, scenarios))
 
 
 def _output_bytes(target: Target, looked: Prober, scenarios: Iterable[Scenario]) -> int:

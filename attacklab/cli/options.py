@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import enum
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from typer import Argument, Option
 
 from attacklab.auditing.judge import DEFAULT_TRIALS
 from attacklab.model.neighbours import Relation as _Relation
 from attacklab.model.targets import Kind as _Kind
+
+
+def _in(group: str, help_: str, *names: str, **rest: Any) -> Any:
+    """An option of a group in the help."""
+    return Option(*names, help=help_, rich_help_panel=group, **rest)
+
 
 CLAIM, INPUTS, BUDGET, WHERE, OUTPUT = "Claim", "Inputs", "Budget", "Where it runs", "Output"
 """The groups of options in the help."""
@@ -27,8 +33,7 @@ Target: TypeAlias = Annotated[
     ),
 ]
 Attacks: TypeAlias = Annotated[
-    list[str] | None,
-    Option(metavar="NAME", rich_help_panel=BUDGET, help="Run only this attack; repeatable [default: all]"),
+    list[str] | None, _in(BUDGET, "Run only this attack; repeatable [default: all]", metavar="NAME")
 ]
 
 # Which finding is shown
@@ -72,7 +77,6 @@ ChallengeFile: TypeAlias = Annotated[
     Path | None, Argument(metavar="[FILE]", help="What was handed in: an attack, a repair or a verdict")
 ]
 
-
 # What is held to vectors
 
 
@@ -99,207 +103,141 @@ VectorOutput: TypeAlias = Annotated[Path, Option("--output", help="Folder that t
 
 # How the target is loaded
 Exec: TypeAlias = Annotated[
-    str | None,
-    Option(
-        "--exec",
-        metavar="COMMAND",
-        rich_help_panel=WHERE,
-        help="Audit this program, which answers requests on its input",
-    ),
+    str | None, _in(WHERE, "Audit this program, which answers requests on its input", "--exec", metavar="COMMAND")
 ]
 Isolate: TypeAlias = Annotated[
-    bool,
-    Option(
-        "--isolate", rich_help_panel=WHERE, help="Run TARGET in a process of its own; a library's target always runs so"
-    ),
+    bool, _in(WHERE, "Run TARGET in a process of its own; a library's target always runs so", "--isolate")
 ]
 InEnv: TypeAlias = Annotated[
     str | None,
-    Option(
-        "--in-env",
-        metavar="NAME",
-        rich_help_panel=WHERE,
-        help="Run TARGET in this environment, or with the Python at this path",
-    ),
+    _in(WHERE, "Run TARGET in this environment, or with the Python at this path", "--in-env", metavar="NAME"),
 ]
 Seconds: TypeAlias = Annotated[
-    float | None,
-    Option(
-        metavar="S",
-        rich_help_panel=WHERE,
-        help="Timeout of a request to the target's process, in seconds [default: 60]",
-    ),
+    float | None, _in(WHERE, "Timeout of a request to the target's process, in seconds [default: 60]", metavar="S")
 ]
 
 # What the target claims
 Kind: TypeAlias = Annotated[
-    _Kind | None,
-    Option(
-        rich_help_panel=CLAIM, help="Kind of target, where TARGET is a release function or a sampler without a claim"
-    ),
+    _Kind | None, _in(CLAIM, "Kind of target, where TARGET is a release function or a sampler without a claim")
 ]
-Epsilon: TypeAlias = Annotated[
-    float | None, Option(rich_help_panel=CLAIM, help="Claimed ε [default: what TARGET claims]")
-]
-Delta: TypeAlias = Annotated[float | None, Option(rich_help_panel=CLAIM, help="Claimed δ [default: 0]")]
-Rho: TypeAlias = Annotated[float | None, Option(rich_help_panel=CLAIM, help="Claimed ρ of ρ-zCDP, instead of ε and δ")]
-Mu: TypeAlias = Annotated[float | None, Option(rich_help_panel=CLAIM, help="Claimed μ of μ-GDP, instead of ε and δ")]
+Epsilon: TypeAlias = Annotated[float | None, _in(CLAIM, "Claimed ε [default: what TARGET claims]")]
+Delta: TypeAlias = Annotated[float | None, _in(CLAIM, "Claimed δ [default: 0]")]
+Rho: TypeAlias = Annotated[float | None, _in(CLAIM, "Claimed ρ of ρ-zCDP, instead of ε and δ")]
+Mu: TypeAlias = Annotated[float | None, _in(CLAIM, "Claimed μ of μ-GDP, instead of ε and δ")]
 Rdp: TypeAlias = Annotated[
     list[str] | None,
-    Option(
-        metavar="ALPHA,EPSILON",
-        rich_help_panel=CLAIM,
-        help="Claimed (α, ε)-RDP, instead of ε and δ; repeatable, once for each order",
-    ),
+    _in(CLAIM, "Claimed (α, ε)-RDP, instead of ε and δ; repeatable, once for each order", metavar="ALPHA,EPSILON"),
 ]
-
-
 Sensitivity: TypeAlias = Annotated[
-    float | None, Option(rich_help_panel=CLAIM, help="Sensitivity of the answer or of the utilities [default: 1]")
+    float | None, _in(CLAIM, "Sensitivity of the answer or of the utilities [default: 1]")
 ]
-Lower: TypeAlias = Annotated[
-    float | None, Option(rich_help_panel=CLAIM, help="Lower bound of a record; needed for sum and mean")
-]
-Upper: TypeAlias = Annotated[
-    float | None, Option(rich_help_panel=CLAIM, help="Upper bound of a record; needed for sum and mean")
-]
+Lower: TypeAlias = Annotated[float | None, _in(CLAIM, "Lower bound of a record; needed for sum and mean")]
+Upper: TypeAlias = Annotated[float | None, _in(CLAIM, "Upper bound of a record; needed for sum and mean")]
 Relation: TypeAlias = Annotated[
-    _Relation | None, Option(rich_help_panel=INPUTS, help="Relation that makes two datasets neighbours [default: any]")
+    _Relation | None, _in(INPUTS, "Relation that makes two datasets neighbours [default: any]")
 ]
-
 Domain: TypeAlias = Annotated[
     str | None,
-    Option(
+    _in(
+        INPUTS,
+        "Inputs that TARGET takes: integers, non-negative, floats, finite, special, LOW..HIGH, separated by "
+        "commas, or JSON [default: all of its kind]",
         metavar="WORDS",
-        rich_help_panel=INPUTS,
-        help="Inputs that TARGET takes: integers, non-negative, floats, finite, special, LOW..HIGH, "
-        "separated by commas, or JSON [default: all of its kind]",
     ),
 ]
 Pairs: TypeAlias = Annotated[
     Path | None,
-    Option(
+    _in(
+        INPUTS,
+        "JSON file of neighbouring pairs to try too: [{first, second, relation}, ...]; or a record of findings, "
+        "for the pairs of its refuted claims",
         metavar="FILE",
-        rich_help_panel=INPUTS,
-        help="JSON file of neighbouring pairs to try too: [{first, second, relation}, ...]; "
-        "or a record of findings, for the pairs of its refuted claims",
     ),
 ]
 
 # How it is judged
 Trials: TypeAlias = Annotated[
     int | None,
-    Option(
+    _in(
+        BUDGET,
+        "Largest number of outputs of each input to judge an event on "
+        f"[default: {DEFAULT_TRIALS}, more where those may refute the claim, fewer where outputs are slow]",
         min=1,
         metavar="N",
-        rich_help_panel=BUDGET,
-        help="Largest number of outputs of each input to judge an event on "
-        f"[default: {DEFAULT_TRIALS}, more where those may refute the claim, fewer where outputs are slow]",
     ),
 ]
-Alpha: TypeAlias = Annotated[
-    float, Option(rich_help_panel=BUDGET, help="Probability of a false alarm in the whole run")
-]
-Seed: TypeAlias = Annotated[int, Option(min=0, metavar="N", rich_help_panel=BUDGET, help="Seed of all randomness")]
+Alpha: TypeAlias = Annotated[float, _in(BUDGET, "Probability of a false alarm in the whole run")]
+Seed: TypeAlias = Annotated[int, _in(BUDGET, "Seed of all randomness", min=0, metavar="N")]
 SpendAll: TypeAlias = Annotated[
-    bool,
-    Option(
-        "--spend-all",
-        rich_help_panel=BUDGET,
-        help="Draw all trials, even after the claim is refuted, for closer bounds",
-    ),
+    bool, _in(BUDGET, "Draw all trials, even after the claim is refuted, for closer bounds", "--spend-all")
 ]
 IdealNoise: TypeAlias = Annotated[
     bool,
-    Option(
-        "--ideal-noise",
-        rich_help_panel=BUDGET,
-        help="Take the samplers at their word, and ask for the code around them: alignment alone",
-    ),
+    _in(BUDGET, "Take the samplers at their word, and ask for the code around them: alignment alone", "--ideal-noise"),
 ]
 MaximiseEpsilon: TypeAlias = Annotated[
     bool,
-    Option(
+    _in(
+        BUDGET,
+        "Look for the largest ε that can be shown, not for a refutation; draws all trials, in this process",
         "--maximise-epsilon",
-        rich_help_panel=BUDGET,
-        help="Look for the largest ε that can be shown, not for a refutation; draws all trials, in this process",
     ),
 ]
 Runs: TypeAlias = Annotated[
-    int | None,
-    Option(min=1, rich_help_panel=BUDGET, help="Largest number of runs of the sampler for each law [default: 1000000]"),
+    int | None, _in(BUDGET, "Largest number of runs of the sampler for each law [default: 1000000]", min=1)
 ]
 First: TypeAlias = Annotated[
     str | None,
-    Option(
-        rich_help_panel=INPUTS,
-        help="One input of the pair: JSON, or numbers separated by commas "
-        "[default: every pair that TARGET declares, or else one made for its kind]",
+    _in(
+        INPUTS,
+        "One input of the pair: JSON, or numbers separated by commas [default: every pair that TARGET declares, "
+        "or else one made for its kind]",
     ),
 ]
 ProofSeconds: TypeAlias = Annotated[
-    float,
-    Option(
-        "--seconds", min=0.001, rich_help_panel=BUDGET, help="How long the command may take, over all pairs, in seconds"
-    ),
+    float, _in(BUDGET, "How long the command may take, over all pairs, in seconds", "--seconds", min=0.001)
 ]
 All: TypeAlias = Annotated[
-    bool,
-    Option(
-        "--all",
-        rich_help_panel=WHERE,
-        help="Prove the claim for every pair of neighbours: write a certificate, and have it checked",
-    ),
+    bool, _in(WHERE, "Prove the claim for every pair of neighbours: write a certificate, and have it checked", "--all")
 ]
 Checker: TypeAlias = Annotated[
     Path | None,
-    Option(
+    _in(
+        WHERE,
+        "The program that checks the certificate; goes with --all [default: checker/check.py here or in the "
+        "nearest folder above]",
         metavar="PATH",
-        rich_help_panel=WHERE,
-        help="The program that checks the certificate; goes with --all "
-        "[default: checker/check.py here or in the nearest folder above]",
     ),
 ]
 Certificates: TypeAlias = Annotated[
     Path | None,
-    Option(
-        "--output",
-        metavar="FOLDER",
-        rich_help_panel=OUTPUT,
-        help="Folder for the certificate; goes with --all [default: reports/proofs]",
-    ),
+    _in(OUTPUT, "Folder for the certificate; goes with --all [default: reports/proofs]", "--output", metavar="FOLDER"),
 ]
 Inputs: TypeAlias = Annotated[
     str | None,
-    Option(
+    _in(
+        INPUTS,
+        "Prove every pair of neighbours among these inputs: numbers separated by commas, a JSON list, or 'up to N "
+        "of VALUES', such as 'up to 3 of 0..8' or 'up to 3 of 0,0.5,1'",
         metavar="INPUTS",
-        rich_help_panel=INPUTS,
-        help="Prove every pair of neighbours among these inputs: numbers separated by commas, a JSON list, "
-        "or 'up to N of VALUES', such as 'up to 3 of 0..8' or 'up to 3 of 0,0.5,1'",
     ),
 ]
-Second: TypeAlias = Annotated[
-    str | None, Option(rich_help_panel=INPUTS, help="The other input of the pair; goes with --first")
-]
+Second: TypeAlias = Annotated[str | None, _in(INPUTS, "The other input of the pair; goes with --first")]
 
 # Where it runs
 Workers: TypeAlias = Annotated[
     int | None,
-    Option(
+    _in(
+        WHERE,
+        "Number of processes that draw outputs; 1 draws in this process [default: 1, then one per processor after "
+        "ten seconds of drawing]",
         min=1,
         metavar="N",
-        rich_help_panel=WHERE,
-        help="Number of processes that draw outputs; 1 draws in this process "
-        "[default: 1, then one per processor after ten seconds of drawing]",
     ),
 ]
 Scheduler: TypeAlias = Annotated[
     str | None,
-    Option(
-        metavar="ADDRESS",
-        rich_help_panel=WHERE,
-        help="Draw outputs in the workers of this Dask scheduler, such as tcp://host:8786",
-    ),
+    _in(WHERE, "Draw outputs in the workers of this Dask scheduler, such as tcp://host:8786", metavar="ADDRESS"),
 ]
 
 # What is run and written
@@ -318,18 +256,14 @@ Browse: TypeAlias = Annotated[
 ]
 Output: TypeAlias = Annotated[Path, Option(help="Folder for pages, data and figures")]
 Json: TypeAlias = Annotated[
-    str | None,
-    Option(metavar="FILE", rich_help_panel=OUTPUT, help="Write the findings to this file, or to standard output for -"),
+    str | None, _in(OUTPUT, "Write the findings to this file, or to standard output for -", metavar="FILE")
 ]
 Sarif: TypeAlias = Annotated[
-    Path | None,
-    Option(metavar="FILE", rich_help_panel=OUTPUT, help="Write refuted claims to this file, as SARIF 2.1.0"),
+    Path | None, _in(OUTPUT, "Write refuted claims to this file, as SARIF 2.1.0", metavar="FILE")
 ]
 Verbose: TypeAlias = Annotated[
-    bool | None,
-    Option("--verbose/--quiet", "-v/-q", rich_help_panel=OUTPUT, help="Print all findings, or the first line only"),
+    bool | None, _in(OUTPUT, "Print all findings, or the first line only", "--verbose/--quiet", "-v/-q")
 ]
 Html: TypeAlias = Annotated[
-    Path | None,
-    Option(metavar="FILE", rich_help_panel=OUTPUT, help="Write a report for people to this file: one page of HTML"),
+    Path | None, _in(OUTPUT, "Write a report for people to this file: one page of HTML", metavar="FILE")
 ]

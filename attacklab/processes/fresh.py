@@ -5,8 +5,7 @@ counter in a module or a global generator is probably not.
 
 A Python takes a second to start and to import the lab, so one is kept for each hash seed, and forks for each call;
 each call finds the state that the imports left. It starts at the first call and runs none of the caller's code. What a
-call leaves running ends with it, at the latest when this process ends. A system that cannot fork starts a Python for
-each call.
+call leaves running ends with it, at the latest when this process ends.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import importlib
 import os
 import pickle
 import random
-import subprocess
 import sys
 import threading
 import time
@@ -31,7 +29,7 @@ import numpy as np
 
 from attacklab.model.errors import LabError, LabFault, TargetError, in_one_line
 from attacklab.processes.group import ProcessGroup, signal_name
-from attacklab.processes.sending import CannotBeSent, answered, name_of, read_answer, sent, unsendable
+from attacklab.processes.sending import CannotBeSent, name_of, sent, unsendable
 
 Result = TypeVar("Result")
 
@@ -75,23 +73,6 @@ class TookTooLong(NoAnswer):
         return f"{self.name} {self.how} in another process; give it more time"
 
 
-def run_in_fresh_process(function: Callable[..., Result], *arguments: Any, seconds: float = SECONDS) -> Result:
-    """Call `function(*arguments)` in another process.
-
-    Args:
-        function: what to call.
-        *arguments: what to call it with.
-        seconds: the timeout.
-
-    Returns:
-        A copy of what the call returned.
-
-    Raises:
-        LabError: as `run_in_fresh_processes` says.
-    """
-    return run_in_fresh_processes([(function, arguments)], seconds=seconds)[0]  # type: ignore[no-any-return]
-
-
 def run_in_fresh_processes(
     calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]], *, seconds: float = SECONDS
 ) -> list[Any]:
@@ -115,20 +96,19 @@ def run_in_fresh_processes(
         LabFault: a call raised anything else; the traceback is in a note (`__notes__`).
     """
     payloads = [sent(*call) for call in calls]
-    requests = [pickle.dumps((sys.path, str(Path.cwd()), payload)) for payload, _ in payloads]
+    requests = [pickle.dumps((sys.path, str(Path.cwd()), payload)) for payload in payloads]
     names = [name_of(function) for function, _ in calls]
-    replies = (_in_forks if hasattr(os, "fork") else _in_new_processes)(names, requests, seconds)
-    return [_result(name, reply, kinds) for name, reply, (_, kinds) in zip(names, replies, payloads, strict=True)]
+    return list(map(_result, names, _in_forks(names, requests, seconds)))
 
 
-def _result(name: str, reply: bytes, classes: list[type]) -> Any:
+def _result(name: str, reply: bytes) -> Any:
     how, answer = pickle.loads(reply)  # noqa: S301 - our own process wrote it
     if how == "died":
         raise NoAnswer(name, answer)
     if how == "raised":
         raise answer
     try:
-        return read_answer(answer, classes)
+        return pickle.loads(answer)[0]  # noqa: S301 - as above
     except Exception as error:  # whatever the classes of the result do when they are made
         raise CannotBeSent(f"what {name} returned in another process cannot be read: {in_one_line(error)}") from error
 
@@ -234,37 +214,13 @@ def _environment(hash_seed: int) -> dict[str, str]:
     return {**os.environ, **threads, "PYTHONHASHSEED": str(hash_seed)}
 
 
-def _in_new_processes(names: Sequence[str], requests: Sequence[bytes], seconds: float) -> list[bytes]:
-    calls = zip(names, requests, HASH_SEEDS, strict=False)
-    return [_in_a_new_process(name, request, seconds, seed) for name, request, seed in calls]
-
-
-def _in_a_new_process(name: str, request: bytes, seconds: float, hash_seed: int) -> bytes:
-    """A call in a Python started for it."""
-    code = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import answer_once; answer_once()"
-    try:
-        done = subprocess.run(  # noqa: S603 - it is this Python
-            [sys.executable, "-c", code],
-            input=request,
-            stdout=subprocess.PIPE,
-            env=_environment(hash_seed),
-            timeout=seconds,
-            check=True,
-        )
-    except subprocess.TimeoutExpired:
-        raise TookTooLong(name, f"did not end within {seconds:g} s") from None
-    except subprocess.CalledProcessError as error:
-        raise NoAnswer(name, f"exited with status {error.returncode}") from None
-    return bytes(done.stdout)
-
-
 def _forget() -> None:
     """In a fork of this process: leave the lock and the processes that are kept to the one that has them."""
     global _asking, _forkers
     _asking, _forkers = threading.Lock(), {}
 
 
-if hasattr(os, "register_at_fork"):
+if hasattr(os, "register_at_fork"):  # Windows has none, and no process groups either
     os.register_at_fork(after_in_child=_forget)
 
 
@@ -336,7 +292,7 @@ def _called(path: list[str], directory: str, payload: bytes) -> bytes:
     sys.path[:] = path
     os.chdir(directory)
     try:
-        function, arguments, classes = pickle.loads(payload)  # noqa: S301 - this process's own parent wrote it
+        function, arguments = pickle.loads(payload)  # noqa: S301 - this process's own parent wrote it
     except Exception as error:  # whatever somebody's module does when it is imported
         message = f"a function cannot be loaded in another process: {in_one_line(error)}"
         raise CannotBeSent(message) from error
@@ -347,15 +303,6 @@ def _called(path: list[str], directory: str, payload: bytes) -> bytes:
     except BaseException as error:  # a call may not end this process
         raise LabFault(f"{name_of(function)} raised in another process: {in_one_line(error)}") from error
     try:
-        return answered(result, classes)
-    except Exception as error:  # whatever the __reduce__ of somebody's class raises
-        raise CannotBeSent(unsendable(f"what {name_of(function)} returned", error)) from error
-
-
-def answer_once() -> None:
-    """Make the call on standard input, and answer on standard output: where there is no fork."""
-    answers = os.dup(1)
-    os.dup2(2, 1)
-    reply = _made(sys.stdin.buffer.read())
-    with os.fdopen(answers, "wb") as file:
-        file.write(reply)
+        return sent(result)
+    except CannotBeSent as error:
+        raise CannotBeSent(unsendable(f"what {name_of(function)} returned", error.__cause__ or error)) from error

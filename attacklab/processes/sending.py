@@ -37,12 +37,10 @@ _setting = threading.Lock()
 """Which modules are pickled by value is a setting of all of cloudpickle."""
 
 
-def sent(*things: Any) -> tuple[bytes, list[type]]:
-    """Pickle some things for another process.
+def sent(*things: Any) -> bytes:
+    """Pickle some things for another process, or for the one that asked; `pickle.loads` reads them there as a tuple.
 
-    Returns:
-        What `pickle.load` reads there as a tuple, with one more at its end: the classes that were sent by value. And
-        these classes.
+    cloudpickle knows a class that it has sent by value: in a thing that comes back it is the class that it was.
 
     Raises:
         CannotBeSent: one of the things cannot be pickled; the message names it.
@@ -51,25 +49,13 @@ def sent(*things: Any) -> tuple[bytes, list[type]]:
     with _setting:
         pickler = _Pickler(file)
         try:
-            pickler.dump((*things, pickler.classes))
+            pickler.dump(things)
         except Exception as error:  # whatever the __reduce__ of somebody's class raises
             raise CannotBeSent(unsendable(_culprit(things), error)) from error
         finally:
             for module in pickler.registered:
                 cloudpickle.unregister_pickle_by_value(module)
-    return file.getvalue(), pickler.classes
-
-
-def answered(answer: Any, classes: Sequence[type]) -> bytes:
-    """Pickle an answer for the process that sent these classes by value: each is its place among them."""
-    file = io.BytesIO()
-    _AnswerPickler(file, classes).dump(answer)
     return file.getvalue()
-
-
-def read_answer(answer: bytes, classes: Sequence[type]) -> Any:
-    """What `answered` was given; a class that had been sent by value is the class that it was."""
-    return _AnswerUnpickler(answer, classes).load()
 
 
 def name_of(thing: Any) -> str:
@@ -84,11 +70,10 @@ def unsendable(name: str, error: BaseException) -> str:
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc] # it has no types
-    """Pickles by value what the other process could not import; `classes` are the classes that it pickled so."""
+    """Pickles by value what the other process could not import."""
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file)
-        self.classes: list[type] = []
         self.registered: list[ModuleType] = []
         self._known = {"__main__", *cloudpickle.list_registry_pickle_by_value()}
 
@@ -98,10 +83,7 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc] # it has no types
                 return _generator, (name,)
         if isinstance(thing, type | FunctionType | ModuleType):
             self._register(thing.__name__ if isinstance(thing, ModuleType) else thing.__module__)
-        reduced = super().reducer_override(thing)
-        if isinstance(thing, type) and isinstance(reduced, tuple):
-            self.classes.append(thing)
-        return reduced
+        return super().reducer_override(thing)
 
     def _register(self, name: str | None) -> None:
         """Have cloudpickle send a module by value, if the other process could not import it."""
@@ -140,21 +122,3 @@ def _culprit(things: Sequence[Any]) -> str:
         except Exception:  # as above
             return name_of(thing)
     return name_of(things[0])
-
-
-class _AnswerPickler(pickle.Pickler):
-    def __init__(self, file: io.BytesIO, classes: Sequence[type]) -> None:
-        super().__init__(file)
-        self._places = {id(kind): place for place, kind in enumerate(classes)}
-
-    def persistent_id(self, thing: Any) -> int | None:
-        return self._places.get(id(thing)) if isinstance(thing, type) else None
-
-
-class _AnswerUnpickler(pickle.Unpickler):
-    def __init__(self, answer: bytes, classes: Sequence[type]) -> None:
-        super().__init__(io.BytesIO(answer))
-        self._classes = classes
-
-    def persistent_load(self, place: int) -> type:
-        return self._classes[place]

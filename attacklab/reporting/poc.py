@@ -117,9 +117,10 @@ class Imported:
             return FAILS.contains
         (attack,) = (sized(attack, self.trials or MOST) for attack in ALL_ATTACKS if attack.name == self.attack)
         wanted = described_pair(NeighbouringPair(first, second, None))
-        for found in found_scenarios(Draws(target), attack, self.seed):
-            for event in found.scenario.events:
-                if event.description == self.event and wanted | {"relation": found.pair["relation"]} == found.pair:
+        for scenario in found_scenarios(Draws(target), attack, self.seed)[0]:
+            pair = described_pair(scenario.pair)
+            for event in scenario.events:
+                if event.description == self.event and wanted | {"relation": pair["relation"]} == pair:
                     return event.contains
         raise UsageError(f"{self.attack} does not find this event again; audit the target anew")
 

@@ -15,7 +15,7 @@ from attacklab.attacks import ATTACKS, GeneratorSeed, Precision, ZeroRounding
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.auditing.clock import STEPS
 from attacklab.auditing.drawing import own_seconds
-from attacklab.auditing.referee import SHORT_ROUND, AttackResult, Audit, audit, shares
+from attacklab.auditing.referee import SHORT_ROUND, Audit, Turn, audit, shares
 from attacklab.model.domains import Domain
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import Finding, Interrupted, Verdict
@@ -41,7 +41,7 @@ class Slow:
             return answer + rng.laplace(0.0, 1.0, trials)
         return math.floor(answer) + two_sided_geometric(rng, trials)
 
-    def audited(self, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> list[AttackResult]:
+    def audited(self, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> list[Turn]:
         monkeypatch.setattr("attacklab.auditing.drawing.own_seconds", lambda _: self.seconds)
         target = Target.noise(self, epsilon=1.0, domain=Domain(integers=True))
         settings = {"seconds": None if "trials" in settings else 3.0, "until_refuted": True, **settings}
@@ -56,11 +56,11 @@ def failing(answer: float, trials: int, rng: np.random.Generator) -> Any:  # noq
     raise ArithmeticError("no")
 
 
-def untimed(audited: Iterable[AttackResult]) -> list[Finding]:
+def untimed(audited: Iterable[Turn]) -> list[Finding]:
     return [replace(finding, seconds=0.0) for one in audited for finding in one.findings]
 
 
-def verdicts(audited: Iterable[AttackResult]) -> set[Verdict]:
+def verdicts(audited: Iterable[Turn]) -> set[Verdict]:
     return {finding.verdict for finding in untimed(audited)} - {Verdict.NOT_APPLICABLE}
 
 

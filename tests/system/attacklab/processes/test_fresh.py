@@ -31,7 +31,6 @@ from attacklab.processes.fresh import (
     HASH_SEEDS,
     NoAnswer,
     TookTooLong,
-    run_in_fresh_process,
     run_in_fresh_processes,
 )
 from attacklab.processes.sending import CannotBeSent
@@ -65,6 +64,10 @@ class _Adder:
 
     def add(self, second: int) -> int:
         return self.first + second
+
+
+def run_in_fresh_process(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    return run_in_fresh_processes([(function, arguments)], **options)[0]
 
 
 def _call(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
@@ -312,11 +315,11 @@ def test_an_interrupt_ends_the_call_and_the_next_one_works() -> None:
 def test_nothing_is_left_when_this_process_is_killed() -> None:
     code = (
         "import os, time\n"
-        "from attacklab.processes.fresh import run_in_fresh_process\n"
+        "from attacklab.processes.fresh import run_in_fresh_processes\n"
         "def hang():\n"
         "    os.write(2, f'{os.getppid()} {os.getpid()}\\n'.encode())\n"
         "    time.sleep(600)\n"
-        "run_in_fresh_process(hang)\n"
+        "run_in_fresh_processes([(hang, ())])\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) as parent:  # noqa: S603
         assert parent.stderr is not None
@@ -325,15 +328,3 @@ def test_nothing_is_left_when_this_process_is_killed() -> None:
         assert parent.stderr.read() == ""
     assert len(pids) == 2
     assert ends(*pids)
-
-
-def test_without_forks_a_python_is_started_for_each_call(
-    from_file: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delattr(os, "fork")
-    assert run_in_fresh_process(hash, "a string") != hash("a string")
-    assert _call(lambda: print("printed") or from_file.Colour.RED) is from_file.Colour.RED
-    with pytest.raises(NoAnswer, match="exited with status 7"):
-        _call(os._exit, 7)
-    with pytest.raises(TookTooLong, match="did not end within 3 s"):
-        _call(time.sleep, 600, seconds=3)
