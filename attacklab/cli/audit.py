@@ -34,7 +34,6 @@ def command(
     seed: options.Seed = 0,
     spend_all: options.SpendAll = False,
     maximise_epsilon: options.MaximiseEpsilon = False,
-    ideal_noise: options.IdealNoise = False,
     workers: options.Workers = None,
     scheduler: options.Scheduler = None,
     json: options.Json = None,
@@ -66,14 +65,14 @@ def command(
         executor(workers, scheduler, asked.library) as (drawing, here_seconds),
         progress(error_console()) as report,
     ):
-        settings |= {"report": report, "maximise_epsilon": maximise_epsilon, "ideal_noise": ideal_noise}
+        settings |= {"report": report, "maximise_epsilon": maximise_epsilon}
         if not maximise_epsilon:
             settings |= {"executor": drawing, "here_seconds": here_seconds, "load": elsewhere.load}
         constant = without_variety(loaded, seed)
-        if chosen is None and not (maximise_epsilon or ideal_noise):
+        if chosen is None and not maximise_epsilon:
             chosen = [*ATTACKS, Alignment()]
         findings = [constant] if constant else audit(loaded, chosen, trials=trials, **settings)
-    if attack is None and not ideal_noise:  # what was not asked for is left out where it has no pair
+    if attack is None:  # what was not asked for is left out where it has no pair
         findings = [one for one in findings if one.attack != Alignment().name or one.pair is not None]
     files.write(findings, place, verbose)
     raise typer.Exit(status_of(findings))

@@ -171,10 +171,6 @@ Seed: TypeAlias = Annotated[int, _in(BUDGET, "Seed of all randomness", min=0, me
 SpendAll: TypeAlias = Annotated[
     bool, _in(BUDGET, "Draw all trials, even after the claim is refuted, for closer bounds", "--spend-all")
 ]
-IdealNoise: TypeAlias = Annotated[
-    bool,
-    _in(BUDGET, "Take the samplers at their word, and ask for the code around them: alignment alone", "--ideal-noise"),
-]
 MaximiseEpsilon: TypeAlias = Annotated[
     bool,
     _in(
