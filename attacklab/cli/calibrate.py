@@ -10,8 +10,8 @@ from rich.text import Text
 
 from attacklab.calibration import QUANTITIES, CalibrationFinding, Quantity, calibrate, quantity, record
 from attacklab.cli import options
-from attacklab.cli.messages import say
-from attacklab.cli.output import COLOURS, Files, console, only_findings_on_output
+from attacklab.cli.messages import console, say
+from attacklab.cli.output import COLOURS, Files, only_findings_on_output
 from attacklab.cli.status import Status
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import WORST_FIRST, Verdict, to_text

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import sys
-import threading
 import webbrowser
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from pathlib import Path
 
 from attacklab.cli import options
-from attacklab.cli.messages import by_name
-from attacklab.cli.output import console
+from attacklab.cli.messages import by_name, console
+from attacklab.cli.where import Processes
 from attacklab.model.files import require_writable_folder, write_whole
 from attacklab.model.findings import Verdict, read_record
 from attacklab.reporting.experiment import (
@@ -74,31 +72,18 @@ def _run(
     processes = min(len(together), os.cpu_count() or 1)
     if processes > 1:
         together.sort(key=_seconds_before, reverse=True)  # the longest first, so that none is left to run alone
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(processes, mp_context=context, initializer=_end_with_parent) as pool:
+        pool = Processes(processes)
+        try:
             running = {
                 pool.submit(_run_by_name, lab, experiment.name, settings, output): experiment for experiment in together
             }
-            try:
-                for ended in as_completed(running):
-                    yield running[ended], ended.result()
-            finally:
-                pool.shutdown(cancel_futures=True)
+            for ended in as_completed(running):
+                yield running[ended], ended.result()
+        finally:
+            pool.shutdown()
     for experiment in chosen:
         if experiment.package == CORPUS or processes == 1:
             yield experiment, run_experiment(experiment, settings, output)
-
-
-def _end_with_parent() -> None:
-    """End this process when the one that started it is gone, however that ended."""
-    parent = multiprocessing.parent_process()
-
-    def wait() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=wait, daemon=True).start()
 
 
 def _run_by_name(lab: Path, name: str, settings: Settings, output: Path) -> Data:
