@@ -35,7 +35,6 @@ def command(
     spend_all: options.SpendAll = False,
     maximise_epsilon: options.MaximiseEpsilon = False,
     workers: options.Workers = None,
-    scheduler: options.Scheduler = None,
     json: options.Json = None,
     sarif: options.Sarif = None,
     html: options.Html = None,
@@ -45,8 +44,8 @@ def command(
     if asked.target and asked.target.endswith(".py") and Path(asked.target).is_file():
         raise UsageError(_choices(Path(asked.target)))
     chosen, files = _attacks(attack), Files(json, sarif, html)
-    if maximise_epsilon and (workers, scheduler) != (None, None):
-        raise UsageError("--maximise-epsilon runs in this process; leave out --workers and --scheduler")
+    if maximise_epsilon and workers is not None:
+        raise UsageError("--maximise-epsilon runs in this process; leave out --workers")
     files.require_writable()
     elsewhere = asked.elsewhere()
     place = asked.place  # now: a target may go to another folder
@@ -62,7 +61,7 @@ def command(
     with (
         _interruptible(lambda refuted: files.write(refuted, place, verbose)),
         only_findings_on_output(),
-        executor(workers, scheduler, asked.library) as (drawing, here_seconds),
+        executor(workers, asked.library) as (drawing, here_seconds),
         progress(error_console()) as report,
     ):
         settings |= {"report": report, "maximise_epsilon": maximise_epsilon}

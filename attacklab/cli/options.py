@@ -222,18 +222,13 @@ Second: TypeAlias = Annotated[str | None, _in(INPUTS, "The other input of the pa
 
 # Where it runs
 Workers: TypeAlias = Annotated[
-    int | None,
+    str | None,
     _in(
         WHERE,
-        "Number of processes that draw outputs; 1 draws in this process [default: 1, then one per processor after "
-        "ten seconds of drawing]",
-        min=1,
+        "Number of processes that draw outputs, or the address of a Dask scheduler, such as tcp://host:8786; "
+        "1 draws in this process [default: 1, then one per processor after ten seconds of drawing]",
         metavar="N",
     ),
-]
-Scheduler: TypeAlias = Annotated[
-    str | None,
-    _in(WHERE, "Draw outputs in the workers of this Dask scheduler, such as tcp://host:8786", metavar="ADDRESS"),
 ]
 
 # What is run and written

@@ -13,7 +13,7 @@ from typing import Any, get_type_hints
 
 import typer
 
-from attacklab.cli import options
+from attacklab.cli import COMMANDS, command_of, options
 from attacklab.cli.mechanisms import line_of, takes_one_number
 from attacklab.cli.messages import words_of
 from attacklab.libraries import Library, library_of
@@ -22,7 +22,7 @@ from attacklab.model.domains import domain_from_text, read_pairs
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import recorded_pairs
 from attacklab.model.loading import claim_of, load_target
-from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Kind, Target
 from attacklab.processes.targets import external, isolated
 from attacklab.reporting.sarif import Place
@@ -145,24 +145,16 @@ class TargetOptions:
         Raises:
             UsageError: it is not such a text.
         """
-        values: dict[str, Any] = {"rdp": []}
-        words = iter(shlex.split(spec))
+        words = shlex.split(spec)
+        name = "prove" if {"--first", "--inputs", "--all"} & set(words) else "audit"
         try:
-            for word in words:
-                if not word.startswith("--"):
-                    values["target"] = word
-                elif word == "--isolate":
-                    values["isolate"] = True
-                elif word in ("--first", "--second", "--inputs", "--checker", "--output"):
-                    next(words)
-                elif word == "--rdp":
-                    values["rdp"] += [next(words)]
-                elif word != "--all":
-                    name = _NAMES[word]
-                    values[name] = _READERS.get(name, float)(next(words))
-        except (KeyError, ValueError, StopIteration) as error:
+            read = command_of(next(known for known in COMMANDS if known.name == name)).make_context(name, words).params
+        except Exception as error:  # whatever the parser says
             raise UsageError(f"{spec} does not name a target as attacklab audit does") from error
-        return cls(**values)
+        if name == "prove":
+            del read["seconds"]  # of the proof
+        named = {one.name for one in fields(cls)}
+        return cls(**{key: value for key, value in read.items() if key in named and value not in (None, (), [])})
 
     def claimed(self) -> dict[str, Any]:
         """What the target is told: its kind, its claim and the parameters of that kind.
@@ -245,15 +237,3 @@ def takes_target(*left_out: str) -> Callable[[Callable[..., None]], Callable[...
 def _option(name: str) -> str:
     """The option that sets an attribute."""
     return "--exec" if name == "program" else f"--{name.replace('_', '-')}"
-
-
-_NAMES = {_option(field.name): field.name for field in fields(TargetOptions)[1:-1]}
-"""The attributes that options set."""
-
-_READERS: Mapping[str, Callable[[str], Any]] = {
-    **dict.fromkeys(("program", "in_env", "domain"), str),
-    "kind": Kind,
-    "relation": Relation,
-    "pairs": Path,
-}
-"""How the values of options are read that are not floats."""

@@ -29,36 +29,32 @@ def processors() -> int:
 
 
 @contextlib.contextmanager
-def executor(
-    workers: int | None, scheduler: str | None, library: Library | None
-) -> Iterator[tuple[Executor | None, float]]:
+def executor(workers: str | None, library: Library | None) -> Iterator[tuple[Executor | None, float]]:
     """What draws outputs while the context lasts, and for how many seconds this process draws before it does.
 
     Args:
-        workers: the option --workers.
-        scheduler: the option --scheduler.
+        workers: the option --workers: how many processes, or the address of a Dask scheduler.
         library: the library that the target belongs to, if any; one that no seed replays runs in this process only.
 
     Raises:
-        UsageError: the options contradict each other or the target, or the scheduler does not answer.
+        UsageError: the option contradicts the target, or the scheduler does not answer.
     """
-    if workers is not None and scheduler is not None:
-        raise UsageError("--workers and --scheduler exclude each other; leave one out")
+    count = int(workers) if workers and workers.lstrip("-").isdecimal() else None
+    if count is not None and count < 1:
+        raise UsageError(f"--workers must be at least 1, or the address of a Dask scheduler, not {workers}")
     if library is not None and library.unseeded:
-        if scheduler is not None or workers not in (None, 1):
-            raise UsageError(
-                f"no seed replays {library.name}, so it runs in one process; leave --workers and --scheduler out"
-            )
+        if workers is not None and count != 1:
+            raise UsageError(f"no seed replays {library.name}, so it runs in one process; leave --workers out")
         yield None, 0.0
-    elif scheduler is not None:
-        with _cluster(scheduler) as cluster:
+    elif workers is not None and count is None:
+        with _cluster(workers) as cluster:
             yield cluster, 0.0
-    elif workers == 1 or (workers is None and processors() == 1):
+    elif count == 1 or (count is None and processors() == 1):
         yield None, 0.0
     else:
-        processes = Processes(workers or processors())
+        processes = Processes(count or processors())
         try:
-            yield processes, 0.0 if workers else LONG_SECONDS
+            yield processes, 0.0 if count else LONG_SECONDS
         finally:
             processes.shutdown()
 

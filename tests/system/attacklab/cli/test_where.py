@@ -58,7 +58,7 @@ def test_a_long_audit_takes_to_processes_and_says_so_by_its_progress_only(
 def test_a_number_of_workers_below_one_is_refused(attacklab: Any) -> None:
     status, out, err = attacklab(f"{LINE} --workers 0")
     assert (status, out) == (2, "")
-    assert "greater than or equal to 1" in err
+    assert "--workers must be at least 1" in err
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def cluster() -> Iterator[str]:
 def test_a_cluster_finds_the_same_and_keeps_running(attacklab: Any, cluster: str) -> None:
     _, here, _ = attacklab(f"{LINE} --json -")
     for _ in range(2):
-        _, there, _ = attacklab(f"{LINE} --json - --scheduler {cluster}")
+        _, there, _ = attacklab(f"{LINE} --json - --workers {cluster}")
         assert timeless(there) == timeless(here)
 
 
@@ -88,7 +88,7 @@ def test_a_scheduler_needs_dask_and_the_message_says_how_to_get_it(
     attacklab: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    status, _, err = attacklab(f"{LINE} --scheduler tcp://127.0.0.1:1")
+    status, _, err = attacklab(f"{LINE} --workers tcp://127.0.0.1:1")
     assert status == 2
     assert "a scheduler needs Dask, which is not installed: in a clone, pip install '.[dask]'" in " ".join(err.split())
 
@@ -98,6 +98,6 @@ def test_a_scheduler_that_does_not_answer_is_refused_in_one_line(
 ) -> None:
     pytest.importorskip("distributed")
     monkeypatch.setattr(where, "CONNECTING_SECONDS", 0.5)
-    status, _, err = attacklab(f"{LINE} --scheduler tcp://127.0.0.1:9")
+    status, _, err = attacklab(f"{LINE} --workers tcp://127.0.0.1:9")
     assert status == 2
     assert "no Dask scheduler answers at tcp://127.0.0.1:9" in " ".join(err.split())
