@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from attacklab.model.random_bits import REJECTED, RandomBits, SeededBits, SystemBits, TapedBits, with_bits
     from attacklab.model.releases import one_by_one
     from attacklab.model.seeing_work import seeing_work
-    from attacklab.model.strategies import pairs_of_answers, pairs_of_records, pairs_of_utilities
     from attacklab.model.targets import Kind, Target
 
 _EXPORTS = {
@@ -52,7 +51,6 @@ _EXPORTS = {
     "model.random_bits": "REJECTED RandomBits SeededBits SystemBits TapedBits with_bits",
     "model.releases": "one_by_one",
     "model.seeing_work": "seeing_work",
-    "model.strategies": "pairs_of_answers pairs_of_records pairs_of_utilities",
     "model.targets": "Kind Target",
 }
 """What each module of the package exports here."""
