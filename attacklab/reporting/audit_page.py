@@ -33,7 +33,7 @@ def audit_page(findings: Sequence[Finding], when: datetime, *, place: str = "", 
     """
     strongest = best(findings)
     tested = sorted(
-        (finding for finding in findings if finding.verdict is not Verdict.NOT_APPLICABLE),
+        (finding for finding in findings if finding.verdict is not Verdict.NOT_APPLICABLE or finding.is_note),
         key=lambda finding: (finding is not strongest, not finding.refutes, WORST_FIRST.index(finding.verdict)),
     )
     return render(
@@ -61,7 +61,7 @@ def _not_tested(findings: Sequence[Finding]) -> list[str]:
     """What this audit says nothing about."""
     said: dict[str, list[str]] = {}
     for finding in findings:
-        if finding.verdict is Verdict.NOT_APPLICABLE:
+        if finding.verdict is Verdict.NOT_APPLICABLE and not finding.is_note:
             said.setdefault("These attacks do not apply to this target", []).append(finding.attack)
         elif finding.verdict in (*UNDECIDED, Verdict.ERROR):
             said.setdefault(f"Not decided: {finding.reason}", []).append(finding.attack)
