@@ -10,7 +10,8 @@ from rich.text import Text
 
 from attacklab.calibration import QUANTITIES, CalibrationFinding, Quantity, calibrate, quantity, record
 from attacklab.cli import options
-from attacklab.cli.messages import console, say
+from attacklab.cli.console import console
+from attacklab.cli.messages import say
 from attacklab.cli.output import COLOURS, Files, only_findings_on_output
 from attacklab.cli.status import Status
 from attacklab.model.errors import UsageError

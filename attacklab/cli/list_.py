@@ -12,7 +12,8 @@ from typing import Annotated
 import typer
 
 from attacklab.auditing.flaws import Flaw, catalogue
-from attacklab.cli.messages import INDENT, by_name, console, print_wrapped, say
+from attacklab.cli.console import INDENT, console, print_wrapped
+from attacklab.cli.messages import by_name, say
 from attacklab.libraries import NAMES, library
 from attacklab.libraries.environments import environments
 from attacklab.model.errors import UsageError

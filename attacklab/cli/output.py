@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from attacklab.cli.messages import INDENT, console, print_wrapped
+from attacklab.cli.console import INDENT, console, print_wrapped
 from attacklab.cli.status import Status
 from attacklab.model.errors import UsageError
 from attacklab.model.files import Made, is_standard_output, require_writable, write_whole

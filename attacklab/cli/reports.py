@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from attacklab.cli import options
-from attacklab.cli.messages import console
+from attacklab.cli.console import console
 from attacklab.model.errors import UsageError
 from attacklab.reporting.experiment import DATA
 from attacklab.reporting.lab import enter_lab

@@ -10,7 +10,8 @@ from concurrent.futures import as_completed
 from pathlib import Path
 
 from attacklab.cli import options
-from attacklab.cli.messages import by_name, console
+from attacklab.cli.console import console
+from attacklab.cli.messages import by_name
 from attacklab.cli.where import Processes
 from attacklab.model.files import require_writable_folder, write_whole
 from attacklab.model.findings import Verdict, read_record
