@@ -20,12 +20,11 @@ from attacklab.model import (
     random_bits,
     releases,
     seeing_work,
-    strategies,
     targets,
 )
 from attacklab.model.domains import finite
 
-MODEL = (claims, domains, finite, findings, neighbours, random_bits, releases, seeing_work, strategies, targets)
+MODEL = (claims, domains, finite, findings, neighbours, random_bits, releases, seeing_work, targets)
 HOMES = (api, attacks, laws, proof, *MODEL)
 ROOT = Path(__file__).parents[3]
 DOCUMENTS = sorted(
