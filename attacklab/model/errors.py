@@ -67,7 +67,7 @@ def from_extra(extra: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        needed = f"this needs {error.name}, which is not installed: pip install 'attacklab[{extra}]'"
+        needed = f"this needs {error.name}, which is not installed: in a clone, pip install '.[{extra}]'"
         raise UsageError(needed) from error
 
 

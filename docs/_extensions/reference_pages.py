@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import pkgutil
 import re
 from collections import _tuplegetter  # type: ignore[attr-defined] # the type of a named tuple's fields
@@ -22,6 +23,7 @@ from sphinx.application import Sphinx
 import attacklab
 from attacklab.auditing.flaws import catalogue
 from attacklab.cli import COMMANDS, command_of
+from checker import rules as checked
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = "attacklab"
@@ -64,6 +66,40 @@ def experiments(folder: str) -> Iterator[str]:
     yield "```"
 
 
+def rules() -> Iterator[str]:
+    """A table of the checker's rules, each in the words of its docstring."""
+    yield "| constructor | its rule |\n|---|---|"
+    for name, rule in (checked.QUERIES | checked.SCORES | checked.MECHANISMS).items():
+        summary = (rule.__doc__ or "").partition("\n\n")[0]
+        yield f"| `{name}` | {_escaped(' '.join(summary.split()))} |"
+    yield ""
+
+
+def primitives(file: str) -> Iterator[str]:
+    """The vulnerable primitives of a JSON file: flaws, what to use instead, and a section for each language."""
+    listed = json.loads((ROOT / file).read_text("utf-8"))
+    flaws = {flaw["id"]: flaw["title"] for flaw in listed["flaws"]}
+    yield "## The flaws\n\n| flaw | what an adversary gains |\n|---|---|"
+    for flaw in listed["flaws"]:
+        yield f"| {flaw['title']} | {flaw['effect']} |"
+    yield "\n## What to use instead\n"
+    for remedy in listed["remedies"]:
+        yield f"- **{remedy['id']}**: {remedy['advice']}"
+    language = ""
+    for row in listed["primitives"]:
+        if row["language"] != language:
+            language = row["language"]
+            yield f"\n## {language}"
+        shown = "; ".join(f"{one['attack']} refutes `{one['use']}`" for one in row["demonstrations"])
+        links = [(one["what"], re.sub(r"^reports/", "../../reports/", one["link"])) for one in row["evidence"]]
+        yield f"\n**{row['library']}**: {', '.join(f'`{name}`' for name in row['functions'])} ({row['purpose']})\n"
+        yield f"- Flaws: {', '.join(flaws[flaw] for flaw in row['flaws'])}. {row['why']}"
+        since = "" if row["since"] == row["until"] else f"since {row['since']}, until "
+        yield f"- Versions: {since}{row['until']}. Instead: {row['remedy']}."
+        yield f"- Status: {row['status']}{f' ({shown})' if shown else ''}."
+        yield f"- Evidence: {', '.join(f'[{what}]({link})' for what, link in links)}."
+
+
 def fields_of(name: str) -> Iterator[str]:
     """A table of the fields of a dataclass, by its docstring: `module.Class`."""
     module, _, class_name = name.rpartition(".")
@@ -96,6 +132,8 @@ _GENERATORS: dict[str, Callable[..., Iterator[str]]] = {
     "flaws": flaws,
     "command_line": command_line,
     "experiments": experiments,
+    "rules": rules,
+    "primitives": primitives,
     "fields": fields_of,
     "modules": modules,
     "members": members,

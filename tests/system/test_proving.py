@@ -60,10 +60,9 @@ def test_the_library_of_the_page_imports_nothing_of_the_lab() -> None:
 
 
 def test_the_pages_show_proofs_one_with_slack_and_a_refutation() -> None:
-    assert [said.split()[0] for _, said in SHOWN] == ["PROVED", "PROVED", "FAIL", "PROVED", "PROVED", "PROVED"]
-    assert ["for this pair" in said for _, said in SHOWN] == [True, True, False, False, False, False]
+    assert [said.split()[0] for _, said in SHOWN] == ["PROVED", "PROVED", "FAIL", "PROVED", "PROVED"]
+    assert ["for this pair" in said for _, said in SHOWN] == [True, True, False, False, False]
     assert "2^−58" in SHOWN[1][1]
-    assert "for every pair of neighbours among 5 inputs (4 pairs)" in " ".join(SHOWN[3][1].split())
 
 
 @pytest.mark.parametrize(("line", "said"), SHOWN, ids=[line.split()[1] + line.split()[-1] for line, _ in SHOWN])

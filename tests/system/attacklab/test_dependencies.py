@@ -1,4 +1,4 @@
-"""What `pip install attacklab` brings is enough for audits and the pytest plugin; what draws pages is an extra."""
+"""What `pip install .` brings is enough for audits and the pytest plugin; what draws pages is an extra."""
 
 from __future__ import annotations
 
@@ -71,4 +71,4 @@ def test_what_needs_the_extra_says_so_in_one_line_before_anything_runs(tmp_path:
     assert done.returncode == 2
     assert done.stdout == ""
     (line,) = done.stderr.strip().splitlines()
-    assert line.endswith("which is not installed: pip install 'attacklab[pages]'")
+    assert line.endswith("which is not installed: in a clone, pip install '.[pages]'")

@@ -452,7 +452,7 @@ def test_the_sample_project_fails_for_its_broken_mechanism_alone(pytester: pytes
 def test_the_how_to_runs_as_it_stands(pytester: pytest.Pytester) -> None:
     text = (ROOT / "docs" / "how_to" / "pytest.md").read_text("utf-8")
     examples = re.findall(r"<!-- (test_\w+\.py): (.*?) -->\n```python\n(.*?)```", text, flags=re.DOTALL)
-    assert [name for name, _, _ in examples] == ["test_noise.py", "test_claim.py", "test_weights.py", "test_privacy.py"]
+    assert [name for name, _, _ in examples] == ["test_privacy.py", "test_noise.py", "test_claim.py", "test_weights.py"]
     for name, outcome, code in examples:
         (pytester.path / name).write_text(code, encoding="utf-8")
         expected = {word.rstrip(","): int(number) for number, word in re.findall(r"(\d+) (\w+)", outcome)}
