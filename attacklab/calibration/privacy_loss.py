@@ -38,6 +38,9 @@ MOST_CELLS = 1 << 21
 SPARE_BITS = 64
 """Of a mass, beyond those of δ: roundings of 2^20 cells in 2^20 releases are then 2^−24 of δ together."""
 
+BITS_OF_ONE = 4096
+"""Of the closed form for one release, in which nearly equal numbers are subtracted."""
+
 BEYOND = math.log(2.0**40)
 """What lies beyond the grid is about e^−BEYOND of δ."""
 
@@ -82,10 +85,17 @@ def delta(parts: Sequence[Part], epsilon: float, *, width: float = 1e-3) -> Inte
     if not 0 <= epsilon < math.inf:
         raise UsageError(f"epsilon must be finite and at least 0, not {epsilon}")
 
+    if len(parts) == 1 and parts[0].count == 1 and parts[0].law == "gaussian":
+        return _delta_of_one(parts[0], epsilon)
+
     def read(losses: _Losses, grid: Grid) -> Interval:
         return losses.delta(epsilon, grid)
 
-    return _refined(parts, lambda _: epsilon, read, width, is_of_delta=True)
+    with _flint().ctx.workprec(2 * SPARE_BITS):
+        ways = [
+            way for way in (False, True) if not sum(_largest_loss(part, way) * part.count for part in parts) <= epsilon
+        ]
+    return _refined(parts, lambda _: epsilon, read, width, ways, is_of_delta=True)
 
 
 def epsilon(parts: Sequence[Part], delta: float, *, width: float = 1e-4) -> Interval:
@@ -104,18 +114,30 @@ def sampled_gaussian_epsilon(sigma: float, rate: float, steps: int, delta: float
     return epsilon([Part("gaussian", 1 / Fraction(sigma), rate, steps)], delta)
 
 
+def _delta_of_one(part: Part, epsilon: float) -> Interval:
+    """Enclose the δ of one release of Gaussian noise by its closed form, the larger one of both directions."""
+    with _flint().ctx.workprec(BITS_OF_ONE):
+        at = _ball(epsilon)
+        (p, q), (other_p, other_q) = _sides(part, at), _sides(part, -at)
+        added = Masses(p.above(), q.above()).sampled(part.rate)
+        removed = Masses(other_p.below(), other_q.below()).sampled(part.rate)
+        both = [added.p - at.exp() * added.q, removed.q - at.exp() * removed.p]
+        return Interval(*(max(_mpfr(end(ball)) for ball in both) for end in (type(at).lower, type(at).upper)))
+
+
 def _refined(
     parts: Sequence[Part],
     where: Callable[[_Sketch], float],
     read: Callable[[_Losses, Grid], Interval],
     width: float,
+    ways: Sequence[bool] = (False, True),
     *,
     is_of_delta: bool,
 ) -> Interval:
-    """Enclose what is read in both directions, and return the larger one."""
+    """Enclose what is read where a record is added, or removed, or both; and return the larger one."""
     lower = upper = gmpy2.mpfr(0)
     widest = 0.0
-    for is_removed in (False, True):
+    for is_removed in ways:
         sketch = _Sketch.of(parts, is_removed)
         grid = sketch.grid(max(0.0, where(sketch)), width, is_of_delta=is_of_delta)
         while True:
@@ -298,6 +320,14 @@ class Side(NamedTuple):
         is_lower = bool(deviations < 0)
         return cls(((-deviations if is_lower else deviations) / _ball(2).sqrt()).erfc() / 2, is_lower)
 
+    def above(self) -> Any:
+        """The mass beyond the loss."""
+        return 1 - self.mass if self.is_lower else self.mass
+
+    def below(self) -> Any:
+        """The mass up to the loss."""
+        return self.mass if self.is_lower else 1 - self.mass
+
     def until(self, after: Side) -> Any:
         """The mass between two losses."""
         if self.is_lower and after.is_lower:
@@ -337,6 +367,13 @@ def _single_losses(part: Part) -> Iterator[tuple[Any, Masses]]:
     if part.law != "gaussian":
         yield _loss(part.rate, -full), Masses(rare, likely).sampled(part.rate)
         yield _loss(part.rate, full), Masses(likely, rare).sampled(part.rate)
+
+
+def _largest_loss(part: Part, is_removed: bool) -> Any:
+    """The largest loss that a release can have; infinite for Gaussian noise, unless the record may not be sampled."""
+    if part.law != "gaussian":
+        return -_loss(part.rate, -_ball(part.loss)) if is_removed else _loss(part.rate, _ball(part.loss))
+    return -(1 - _ball(part.rate)).log() if is_removed and part.rate < 1 else _ball(math.inf)
 
 
 def _fitted(parts: Sequence[Part], step: float) -> float:
