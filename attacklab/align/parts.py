@@ -188,8 +188,7 @@ def _in_container(value: Any, place: str, depth: int) -> Leaves:
 def _in_array(value: Any, place: str, depth: int) -> Leaves:
     yield f"{place}'s shape", str((value.shape, value.dtype, type(value).__name__))
     if isinstance(value, np.ma.MaskedArray):
-        yield f"{place}'s mask", str(np.ma.getmaskarray(value).tolist())
-        value = value.filled(0)
+        value = value.filled(0)  # its mask is among its attributes
     if value.size > LARGEST_ARRAY:
         yield place, value.tobytes()
         return

@@ -59,7 +59,7 @@ class Specimen:
         why: what breaks the claim, or why it is kept, one sentence.
         witness: of a broken one, what refutes the claim.
         computed: of a sound one, its law, where that is small enough to write down.
-        group: its class, which is its module's.
+        group: its class.
         pair: of a pipeline, the neighbours on which the claim is broken or kept.
     """
 
@@ -113,9 +113,9 @@ def record_pair(
     return NeighbouringPair.records(np.array(first), np.array(second), relation)
 
 
-def in_groups(*modules: Any) -> tuple[Specimen, ...]:
-    """The specimens of modules, each with its module's group."""
-    return tuple(replace(specimen, group=module.GROUP) for module in modules for specimen in module.SPECIMENS)
+def in_group(group: str, *specimens: Specimen) -> tuple[Specimen, ...]:
+    """The specimens as members of a group."""
+    return tuple(replace(specimen, group=group) for specimen in specimens)
 
 
 def made(

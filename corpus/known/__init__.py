@@ -1,30 +1,12 @@
 """The specimens on which attacks may be developed."""
 
-from corpus.common.specimen import Specimen, in_groups
-from corpus.known import (
-    budgets,
-    few_values,
-    hidden_formats,
-    lattices,
-    lost_weights,
-    public_reports,
-    samplers,
-    sensitivity,
-    streams,
-    thresholds,
-    whole_outputs,
-)
+from corpus.common.specimen import Specimen
+from corpus.known import compositions, noise, outputs, public_reports, statistics
 
-KNOWN: tuple[Specimen, ...] = in_groups(
-    whole_outputs,
-    few_values,
-    hidden_formats,
-    samplers,
-    lattices,
-    sensitivity,
-    lost_weights,
-    public_reports,
-    budgets,
-    thresholds,
-    streams,
+KNOWN: tuple[Specimen, ...] = (
+    *outputs.SPECIMENS,
+    *noise.SPECIMENS,
+    *statistics.SPECIMENS,
+    *public_reports.SPECIMENS,
+    *compositions.SPECIMENS,
 )

@@ -14,9 +14,7 @@ from attacklab.model.domains import Categories, Domain
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Target
 from corpus.common.exact_noise import discrete_laplace, laplace_law, noisy, pushed
-from corpus.common.specimen import Computed, Law, Rng, Specimen, broken, record_pair, sound
-
-GROUP = "public reports"
+from corpus.common.specimen import Computed, Law, Rng, Specimen, broken, in_group, record_pair, sound
 
 THRESHOLD = 1 + math.log(1 / (0.01 * (1 + math.exp(-1))))
 """The least real T at which a count of 1 with noise of scale 1 reaches T with probability 0.01 at most."""
@@ -100,7 +98,8 @@ SUM: dict[str, Any] = {"epsilon": 1.0, "bounds": (MIDDLE - 4, MIDDLE + 4), "rela
 NAN: dict[str, Any] = {"epsilon": 1.0, "bounds": (0.0, 10.0), "relation": "add-remove"}
 
 # fmt: off
-SPECIMENS: tuple[Specimen, ...] = (
+SPECIMENS: tuple[Specimen, ...] = in_group(
+    "public reports",
     broken(
         "threshold_truncated", Target.dataset, "a real threshold is cut to an integer: δ is 0.0134 instead of 0.01; "
         "google/differential-privacy PR 101, 2022", partial(_keys, threshold=int(THRESHOLD)), ONE_WORD,

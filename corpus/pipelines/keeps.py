@@ -6,16 +6,12 @@ Beside what they keep stand smaller claims that they break.
 from __future__ import annotations
 
 import functools
-import heapq
 import io
-import json
-import logging
 import math
 import random
 import secrets
 import threading
 import time
-import uuid
 from collections import Counter, defaultdict, deque
 from typing import Any
 
@@ -23,7 +19,7 @@ import numpy as np
 from numpy.random import laplace
 from scipy import stats
 
-from attacklab.model.claims import GaussianDP, ZeroConcentrated
+from attacklab.model.claims import GaussianDP
 from corpus.common.pipelines import (
     ADDED,
     BITS,
@@ -77,9 +73,6 @@ def geometric_by_logarithms():
 
 
 KEYS = ("a", "b", "c")
-MATRIX = np.arange(30.0).reshape(6, 5) % 7 / 7
-MATRIX_2 = np.vstack([MATRIX[:-1], np.zeros(5)])
-ROOT = np.random.SeedSequence()
 PUBLIC = np.random.default_rng(12)
 HELD, HELD_METHOD, OF_THE_SYSTEM = Drawing(1.0), np.random.default_rng().laplace, np.random.RandomState()
 HELD_METHOD_OF_PYTHON = random.Random().gauss
@@ -186,12 +179,6 @@ def histogram_of_known_keys(words, rng):
     return {word: counts[word] + rng.laplace(0, 1) for word in KEYS}
 
 
-@keeps(ADDED)
-def seeded_by_the_system(x):
-    rng = np.random.default_rng(secrets.randbits(128))
-    return np.clip(x, 0, 1).sum() + rng.laplace(0, 1)
-
-
 @keeps(ADDED, epsilon=1.0, delta=1e-6)
 def gaussian_at_the_textbook_scale(x, rng):
     return np.clip(x, 0, 1).sum() + rng.normal(0, math.sqrt(2 * math.log(1.25e6)))
@@ -202,13 +189,6 @@ def gaussian_at_the_textbook_scale(x, rng):
 def exponential_choice(utilities, rng):
     weights = np.exp(0.5 * (np.array(utilities) - max(utilities)))
     return rng.choice(len(weights), p=weights / weights.sum())
-
-
-@leaks(UTILITIES, epsilon=0.5)
-@keeps(UTILITIES)
-def noisy_max_in_python(utilities, rng):
-    noisy = {place: value + rng.gumbel(0, 2) for place, value in enumerate(utilities)}
-    return max(noisy, key=noisy.get)
 
 
 @keeps(([1.0, 1.0, 3.0, 1.0], [2.0, 2.0, 2.0, 2.0]))
@@ -240,22 +220,6 @@ def drawn_again_until_plausible(bits, rng):
 
 
 @keeps(BITS)
-def logged_and_timed(bits, rng):
-    start = time.perf_counter()
-    request = uuid.uuid4()
-    answer = bits.sum() + rng.laplace(0, 1)
-    logging.getLogger(__name__).debug("%s took %s for %s", request, time.perf_counter() - start, len(bits))
-    return answer
-
-
-@leaks(BITS, epsilon=0.5)
-@keeps(BITS)
-def difference_of_geometrics(bits, rng):
-    p = 1 - math.exp(-1.0)
-    return int(bits.sum()) + (rng.geometric(p) - rng.geometric(p))
-
-
-@keeps(BITS)
 def shuffled_first(bits, rng):
     mixed = rng.permutation(bits)
     return mixed.sum() + rng.laplace(0, 1)
@@ -265,22 +229,6 @@ def shuffled_first(bits, rng):
 def poisson_sample(x, rng):
     batch = x[rng.random(len(x)) < 0.1]
     return np.clip(batch, 0, 1).sum() + rng.laplace(0, 1)
-
-
-@keeps((MATRIX, MATRIX_2), epsilon=1.0, delta=1e-5)
-def projected_at_random(x, rng):
-    directions = rng.normal(size=(5, 2))
-    directions /= np.linalg.norm(directions)
-    return x.sum(axis=0) @ directions + rng.normal(0, 25, 2)
-
-
-@keeps((np.array([1, 2, 3, 4]), np.array([1, 2, 3])))
-def counted_in_a_sketch(x, rng):
-    signs, places = rng.choice([-1, 1], 8), rng.integers(0, 4, 8)
-    table = np.zeros(4)
-    for value in x:
-        table[places[value]] += signs[value]
-    return table + rng.laplace(0, 1, 4)
 
 
 @keeps(ADDED)
@@ -295,29 +243,10 @@ def largest_and_its_value_again(utilities, rng):
     return place, utilities[place] + rng.laplace(0, 2)
 
 
-@keeps(([1, 2, 2], [1, 2]))
-def largest_of_noisy_counts(rows, rng):
-    noisy = {key: rows.count(key) + rng.laplace(0, 1) for key in (1, 2, 3)}
-    return heapq.nlargest(2, noisy, key=noisy.get)
-
-
 @keeps(ADDED)
 def made_to_rise(x, rng):
     counts = np.cumsum(np.histogram(x, 4, (0, 1))[0]) + rng.laplace(0, 4, 4)
     return np.maximum.accumulate(counts).tolist()
-
-
-@keeps(ADDED)
-def counts_of_a_tree(x, rng):
-    leaves = np.histogram(np.clip(x, 0, 1), 4, (0, 1))[0].astype(float)
-    levels = [leaves, leaves.reshape(2, 2).sum(1), leaves.sum(keepdims=True)]
-    return [level + rng.laplace(0, 3, len(level)) for level in levels]
-
-
-@keeps(ADDED)
-def shares_of_noisy_counts(x, rng):
-    noisy = np.maximum(np.histogram(x, 4, (0, 1))[0] + rng.laplace(0, 1, 4), 1e-3)
-    return noisy / noisy.sum(), np.cumsum(noisy), np.flatnonzero(noisy > 1).tolist()
 
 
 @keeps(ADDED)
@@ -327,25 +256,11 @@ def quantile_of_a_public_grid(x, rng):
     return grid[rng.choice(11, p=weights / weights.sum())]
 
 
-@keeps(ADDED)
-def answers_as_text(x, rng):
-    counts = Counter(np.round(x).tolist())
-    return json.dumps({key: round(counts.get(key, 0) + rng.laplace(0, 1), 2) for key in (0.0, 1.0)})
-
-
 @leaks(SHIFTED, epsilon=0.5)
 @keeps(SHIFTED)
 def integer_noise_times_a_step(x, rng):
     p = 1 - math.exp(-1 / 1024)
     return (np.rint(np.clip(x, 0, 1) * 1024).sum() + (rng.geometric(p) - rng.geometric(p))) * 2.0**-10
-
-
-@keeps(CHANGED)
-def steps_of_noise_for_each_column(x, rng):
-    steps = np.array([0.1, 0.5])
-    p = 1 - np.exp(-steps / np.array([2.0, 2.0]))
-    noise = rng.geometric(p) * steps - rng.geometric(p) * steps
-    return np.rint(np.clip(x, 0, 1).sum() / steps) * steps + noise
 
 
 @keeps(CHANGED, epsilon=0.7)
@@ -359,34 +274,6 @@ def quantile_by_a_choice(x, rng):
     ends, odds = _intervals(x, 2.0)
     at = rng.choice(len(odds), p=odds)
     return rng.uniform(ends[at], ends[at + 1])
-
-
-@keeps((LONG - 0.1, SHIFTED[1] - 0.1), epsilon=2.0)
-def quantile_by_a_sum(x, rng):
-    ends, odds = _intervals(x, 2.0)
-    at = np.searchsorted(np.cumsum(odds), rng.random())
-    return ends[at] + rng.random() * (ends[at + 1] - ends[at])
-
-
-@keeps((LONG - 0.1, SHORT - 0.1))
-def quantile_by_the_largest(x, rng):
-    ends, odds = _intervals(x, 2.0)
-    at = int(np.argmax(np.log(odds) + rng.gumbel(size=len(odds))))
-    return round(ends[at] + rng.random() * (ends[at + 1] - ends[at]), 3)
-
-
-@keeps((LONG - 0.1, SHORT - 0.1), epsilon=2.0)
-def clipped_at_a_quantile(x, rng):
-    ends, odds = _intervals(x, 2.0)
-    at = rng.choice(len(odds), p=odds)
-    most = rng.uniform(ends[at], ends[at + 1])
-    return np.clip(x, 0, most).sum() + rng.laplace(0, 1)
-
-
-@keeps(ADDED)
-def answers_one_after_another(x, rng):
-    yield np.clip(x, 0, 1).sum() + rng.laplace(0, 2)
-    yield (np.clip(x, 0, 1) > 0.5).sum() + rng.laplace(0, 2)
 
 
 @keeps(ADDED)
@@ -403,11 +290,6 @@ def compared_with_itself(x, rng):
     return bool(noisy[0] >= noisy[1])
 
 
-@keeps(CHANGED)
-def noisy_size_below_a_threshold(x, rng):
-    return bool(np.abs(np.clip(x, 0, 1).sum() + rng.laplace(0, 1)) < 8), abs(rng.laplace(0, 1)) < 9
-
-
 @keeps(CHANGED, epsilon=2.0)
 def rejected_by_what_is_public(x, rng):
     while (noisy := np.clip(x, 0, 1).sum() + rng.laplace(0, 1)) < -1:
@@ -419,43 +301,6 @@ def rejected_by_what_is_public(x, rng):
 def noisy_counts_without_their_mean(x, rng):
     noisy = np.histogram(x, 4, (0, 1))[0] + rng.laplace(0, 1, 4)
     return noisy - noisy.mean()
-
-
-@keeps(ADDED)
-def made_consistent(x, rng):
-    halves, total = np.histogram(x, 2, (0, 1))[0] + rng.laplace(0, 2, 2), len(x) + rng.laplace(0, 2)
-    surplus = (total - halves.sum()) / 3
-    return halves + surplus, total - surplus
-
-
-@keeps(COUNTS)
-def noisy_counts_in_order(counts, rng):
-    noisy = {name: float(count + rng.laplace(0, 1)) for name, count in zip("xyz", counts, strict=True)}
-    return dict(sorted(noisy.items(), key=lambda item: -item[1]))
-
-
-@keeps(ADDED)
-def synthetic_records(x, rng):
-    noisy = np.maximum(np.histogram(x, 4, (0, 1))[0] + rng.laplace(0, 1, 4), 0.01)
-    return rng.choice(4, 10, p=noisy / noisy.sum()).tolist()
-
-
-@keeps(ADDED)
-def further_question_if_the_count_is_large(x, rng):
-    count = len(x) + rng.laplace(0, 2)
-    return (count, None) if count < 2 else (count, x.sum() + rng.laplace(0, 2))
-
-
-@keeps(ADDED)
-def median_by_halving(x, rng):
-    low, high = 0.0, 1.0
-    for _ in range(4):
-        middle = (low + high) / 2
-        if (x < middle).sum() - len(x) / 2 + rng.laplace(0, 4) > 0:
-            high = middle
-        else:
-            low = middle
-    return low, high
 
 
 @keeps(CHANGED)
@@ -472,38 +317,10 @@ def descent_in_steps(x, rng):
     return weight
 
 
-@keeps(CHANGED, epsilon=1.0, delta=1e-6)
-def descent_with_momentum(x, rng):
-    weight = momentum = 0.0
-    for _ in range(4):
-        momentum = 0.9 * momentum + np.clip(x - weight, -0.5, 0.5).sum() + rng.normal(0, 18)
-        weight -= 0.05 * momentum
-    return weight
-
-
-@keeps(ADDED)
-def projected_by_a_fixed_seed(x, rng):
-    direction = np.random.default_rng(0).normal(size=3)
-    direction /= np.abs(direction).sum()
-    return direction * np.clip(x, 0, 1).sum() + rng.laplace(0, 1, 3)
-
-
-@keeps(ADDED)
-def python_generators_without_seed(x):
-    one, other = random.Random(), random.SystemRandom()
-    return len(x) + one.expovariate(1) - other.expovariate(1)
-
-
 @keeps(ADDED)
 def difference_of_negative_binomials(x, rng):
     p = 1 - math.exp(-1.0)
     return len(x) + rng.negative_binomial(1, p) - rng.negative_binomial(1, p)
-
-
-@leaks(ADDED, epsilon=0.1, delta=1e-6)
-@keeps(ADDED, epsilon=1.0, delta=1e-6)
-def noise_of_several_coordinates(x, rng):
-    return np.histogram(x, 3, (0, 1))[0] + rng.multivariate_normal(np.zeros(3), 36 * np.eye(3))
 
 
 @keeps(ADDED)
@@ -527,18 +344,6 @@ def takes_arrays_of_numpy_alone(x, rng):
 
 
 @keeps(ADDED)
-def python_seeded_by_64_bits(x):
-    one, other = random.Random(secrets.randbits(64)), random.Random(secrets.randbelow(2**64))
-    return len(x) + one.expovariate(1) - other.expovariate(1)
-
-
-@keeps(ADDED)
-def children_by_their_keys(x):
-    one, other = (np.random.default_rng(np.random.SeedSequence(ROOT.entropy, spawn_key=(place,))) for place in range(2))
-    return np.clip(x, 0, 1).sum() + one.laplace(0, 2), len(x) + other.laplace(0, 2)
-
-
-@keeps(ADDED)
 def projected_by_a_generator_of_a_fixed_seed(x, rng):
     direction = PUBLIC.normal(size=3)
     direction /= np.abs(direction).sum()
@@ -551,25 +356,11 @@ def symmetric_noise(x):
     return x.T @ x + noise + np.triu(noise, 1).T
 
 
-@leaks((np.eye(2), np.eye(2)[:1]), epsilon=0.5)
-@keeps((np.eye(2), np.eye(2)[:1]))
-def average_of_noise_and_its_transpose(x):
-    noise = np.random.laplace(0, 1.2, (2, 2))
-    return x.T @ x + (noise + noise.T) / 2
-
-
 @leaks(EQUAL)
 @keeps(([1.0, 2.0, 3.0], [2.0, 1.0, 3.0]))
 def how_many_are_above_one_threshold(values, rng):
     threshold = 2 + rng.laplace(0, 1)
     return sum(value > threshold for value in values)
-
-
-@leaks(([1.0, 2.0, 3.0], [2.0, 1.0, 3.0]))
-@keeps(([2.0, 2.0], [3.0, 1.0]))
-def first_above_one_threshold(values, rng):
-    threshold = 2 + rng.laplace(0, 1)
-    return next((place for place, value in enumerate(values) if value > threshold), None)
 
 
 @keeps(ADDED)
@@ -588,14 +379,6 @@ def state_set_back_after_public_draws(x):
     return direction / np.abs(direction).sum() * np.clip(x, 0, 1).sum() + np.random.laplace(0, 1, 3)
 
 
-@keeps(ADDED)
-def noisy_number_in_a_message(x, rng):
-    noisy = x.sum() + rng.laplace(0, 1)
-    if noisy > 2:
-        raise ValueError(f"{noisy} is too large")
-    return noisy
-
-
 @leaks((["a"], ["b"]), epsilon=0.5)
 @keeps((["a"], ["b"]))
 def another_letter_by_a_coin(letters):
@@ -611,36 +394,11 @@ def sample_drawn_record_by_record(x):
     return sum(batch) + np.random.laplace(0, 1)
 
 
-@leaks(ADDED, epsilon=0.2, delta=1e-5)
-@keeps(ADDED, epsilon=1.0, delta=1e-5)
-def noise_by_box_and_muller(x):
-    length, angle = math.sqrt(-2 * math.log(random.random())), 2 * math.pi * random.random()
-    return x.sum() + 4.3 * length * math.cos(angle)
-
-
 @leaks(ADDED, epsilon=0.5)
 @keeps(ADDED)
 def logarithms_on_two_sides(x):
     share = random.random()
     return x.sum() + (math.log(2 * share) if share < 0.5 else -math.log(2 * (1 - share)))
-
-
-@keeps(FIVE)
-def large_counts_as_numbers_small_ones_as_words(x):
-    noisy = len(x) + np.random.laplace(0, 1)
-    return {"count": round(noisy) if noisy >= 5 else "<5"}
-
-
-@keeps(FIVE)
-def three_words(x):
-    noisy = len(x) + np.random.laplace(0, 1)
-    return "many" if noisy > 8 else "some" if noisy > 4 else "few"
-
-
-@keeps(FIVE)
-def small_counts_in_words_others_rounded_up(x):
-    noisy = len(x) + np.random.laplace(0, 1)
-    return "fewer than 3" if noisy < 3 else f"{math.ceil(noisy)}"
 
 
 @keeps(FIVE)
@@ -656,61 +414,9 @@ def small_counts_are_hidden_under_gaussian_noise(x):
 
 
 @keeps(ADDED)
-def children_of_the_generator(x, rng):
-    one, other = rng.spawn(2)
-    return x.sum() + one.laplace(0, 2), len(x) + other.laplace(0, 2)
-
-
-@keeps(ADDED)
 def bits_of_the_generator_shared(x, rng):
     other = np.random.Generator(rng.bit_generator)
     return x.sum() + other.laplace(0, 2), len(x) + rng.laplace(0, 2)
-
-
-@keeps(FIVE)
-def a_sum_beside_a_count_that_is_large_enough(x):
-    noisy = len(x) + np.random.laplace(0, 2)
-    if noisy < 3:
-        return "few", None
-    return round(noisy), round(np.clip(x, 0, 4).sum() + np.random.laplace(0, 8))
-
-
-@keeps((np.array([0.0, 1.0, 1.0]), np.array([0.0, 1.0])))
-def counts_until_one_is_negative(x):
-    counts = []
-    for wanted in range(4):
-        noisy = (x == wanted).sum() + np.random.laplace(0, 1)
-        if noisy < 0:
-            break
-        counts.append(round(noisy, 1))
-    return counts
-
-
-@keeps(FIVE)
-def a_tree_that_is_cut_where_noisy_counts_are_small(x):
-    def counted(low, high, depth):
-        noisy = ((low <= x) & (x < high)).sum() + np.random.laplace(0, 3)
-        if depth == 2 or noisy < 2:
-            return round(noisy, 1)
-        middle = (low + high) // 2
-        return counted(low, middle, depth + 1), counted(middle, high, depth + 1)
-
-    return counted(0, 8, 0)
-
-
-@leaks(ADDED, epsilon=0.5)
-@keeps(ADDED)
-def geometric_numbers_cast_to_integers(x):
-    p = 1 - math.exp(-1)
-    return len(x) + int(np.random.geometric(p)) - int(np.random.geometric(p))
-
-
-@keeps((np.array([0, 0, 1]), np.array([0, 1])))
-def whole_counts_that_are_not_negative(x):
-    counts = np.zeros(3, dtype=int)
-    for wanted in range(3):
-        counts[wanted] = max(0, int((x == wanted).sum()) + int(stats.dlaplace.rvs(1.0)))
-    return counts.tolist()
 
 
 @keeps((np.array([1.0, -2.0, 900.0]), np.array([1.0, -2.0])))
@@ -722,38 +428,11 @@ def every_step_of_a_descent_with_laplace_noise(x, rng):
     return np.array(steps)
 
 
-@keeps((np.array([1.0, -2.0, 900.0]), np.array([1.0, -2.0])), claim=GaussianDP(1.0))
-def every_step_of_a_descent_with_momentum(x, rng):
-    theta, velocity, steps = 0.0, 0.0, []
-    for _ in range(3):
-        velocity = 0.9 * velocity + np.clip(theta - x, -1, 1).sum() + rng.normal(0, 3**0.5)
-        theta -= 0.1 * velocity
-        steps.append((theta, velocity))
-    return steps
-
-
-@keeps((np.array([[0.1, 0.2], [30.0, 40.0]]), np.array([[0.1, 0.2]])), claim=GaussianDP(1.0))
-def weights_after_each_of_two_steps(x, rng):
-    weights, kept = np.zeros(2), []
-    for _ in range(2):
-        gradients = weights - x
-        gradients = gradients / np.maximum(1.0, np.linalg.norm(gradients, axis=1, keepdims=True))
-        weights = weights - 0.1 * (gradients.sum(axis=0) + rng.normal(0, 2**0.5, 2))
-        kept.append(weights)
-    return kept
-
-
 @keeps((np.array([[1.0, 1.0], [0.2, 0.3]]), np.array([[0.2, 0.3]])), claim=GaussianDP(1.0))
 def two_noisy_sums_and_their_sum(x, rng):
     sums = x.sum(axis=0)
     one, other = sums[0] + rng.normal(0, 2**0.5), sums[1] + rng.normal(0, 2**0.5)
     return one, other, one + other, 0.5 * one + 2.0 * other
-
-
-@keeps((np.array([1, 1]), np.array([1])), claim=ZeroConcentrated(0.5))
-def noisy_parts_and_their_total(x, rng):
-    parts = {"ones": (x == 1).sum() + rng.normal(0, 1), "others": (x != 1).sum() + rng.normal(0, 1)}
-    return {**parts, "all": parts["ones"] + parts["others"]}
 
 
 @keeps(ADDED)
@@ -767,15 +446,6 @@ def drawn_again_until_not_negative_and_paid_for(x, rng):
     while (noisy := len(x) + rng.laplace(0, 1.1)) < 0:
         pass
     return noisy
-
-
-@keeps(ADDED)
-def attempts_that_are_told_and_paid_for(x, rng):
-    for attempt in range(3):
-        noisy = len(x) + rng.laplace(0, 3)
-        if noisy > 2:
-            return attempt, noisy
-    return 3, None
 
 
 @keeps((np.array([1, -1, 2]), np.array([1, -1])))
@@ -803,23 +473,9 @@ def noise_within_bounds_by_drawing_again(x, rng):
 
 @leaks(ADDED, epsilon=0.095)
 @keeps(ADDED, epsilon=0.105)
-def one_noisy_number_in_three_answers(x, rng):
-    noise = rng.laplace(0, 10)
-    return len(x) + noise, 9 - len(x) - noise, 100 * (len(x) + noise)
-
-
-@leaks(ADDED, epsilon=0.095)
-@keeps(ADDED, epsilon=0.105)
 def threshold_that_is_shown(x, rng):
     threshold = len(x) + rng.laplace(0, 20)
     return bool(len(x) + rng.laplace(0, 20) > threshold), threshold
-
-
-@leaks(ADDED, epsilon=0.095)
-@keeps(ADDED, epsilon=0.105)
-def shown_number_that_is_compared_again(x, rng):
-    noisy = len(x) + rng.laplace(0, 20)
-    return bool(2 * len(x) - noisy > len(x) + rng.laplace(0, 20)), noisy
 
 
 @leaks(MANY, epsilon=2.47)
@@ -833,38 +489,10 @@ def rare_answer_of_a_sparse_vector(x, rng):
     return None
 
 
-@leaks(MANY, epsilon=0.2014)
-@keeps(MANY, epsilon=0.2055)
-def largest_of_three_noisy_counts(x, rng):
-    """It loses 0.203423."""
-    counts = np.array([(x > 0.1).sum(), (x > 0.4).sum(), 2 * (x > 1.5).sum()])
-    return int(np.argmax(counts + rng.laplace(0, 4, 3)))
-
-
 @keeps(ADDED, epsilon=0.105)
 def shown_number_that_is_compared_again_with_more(x, rng):
     noisy = len(x) + rng.laplace(0, 20)
     return bool(len(x) + noisy > 3 + rng.laplace(0, 20)), noisy
-
-
-@keeps(ADDED, epsilon=0.105)
-def sum_of_the_mean_and_the_sum_with_one_noise(x, rng):
-    noise = rng.laplace(0, 10)
-    return x.sum() + noise, x.mean() * len(x) + noise
-
-
-@leaks(ADDED, epsilon=0.38)
-@keeps(ADDED, epsilon=0.42)
-def noise_taken_off_again_after_a_cast(x, rng):
-    noise = rng.laplace(0, 5)
-    return float(len(x) + noise) - 0.5 * noise
-
-
-@leaks(ADDED, epsilon=0.095)
-@keeps(ADDED, epsilon=0.105)
-def noise_added_twice_with_a_cast_between(x, rng):
-    noise = rng.laplace(0, 5)
-    return float(str(len(x) + noise)) + noise
 
 
 @leaks(ADDED, epsilon=0.2375)

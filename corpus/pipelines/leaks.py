@@ -6,14 +6,12 @@ A lambda is its own line. What the alignment cannot judge is among them: it may 
 from __future__ import annotations
 
 import copy
-import dataclasses
 import functools
 import io
 import math
 import random
 import secrets
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,12 +23,10 @@ from corpus.common.pipelines import (
     BITS,
     CHANGED,
     COUNTS,
-    EQUAL,
     FAR,
     FEES,
     LONG,
     RNG,
-    SHORT,
     TABLES,
     WORDS,
     leaks,
@@ -46,11 +42,12 @@ class Slotted:
         self.value = value
 
 
-def kept(name: str, make: Callable[[], Any]) -> Any:
-    """A generator that is made at its first use, and kept."""
-    if name not in KEPT:
-        KEPT[name] = make()
-    return KEPT[name]
+class Named(Slotted):
+    """Has a slot and a dict of attributes."""
+
+    def __init__(self, value):
+        super().__init__(value)
+        self.name = "total"
 
 
 class Drawing:
@@ -65,14 +62,6 @@ class Drawing:
 def _noise_of_a_closure():
     rng = np.random.default_rng(4)
     return lambda: rng.laplace(0, 1)  # flaw
-
-
-@dataclasses.dataclass
-class Report:
-    """A noisy number, and what it was made of."""
-
-    noisy: float
-    details: dict[str, float]
 
 
 @functools.lru_cache
@@ -107,7 +96,6 @@ class Holder:
 
 
 FIXED, FIXED_METHOD = np.random.default_rng(1234), np.random.default_rng(2).laplace
-KEPT: dict[str, Any] = {}
 STATE, STATE_OF_BITS = np.random.RandomState(1).get_state(), np.random.PCG64(3).state
 IN_A_SLOT, SEEDED = Drawing(), Seeded(11)
 IN_A_PARTIAL = functools.partial(np.random.default_rng(4).laplace, 0, 1)
@@ -118,6 +106,11 @@ leaks(ADDED)(
     gaussian_for_pure_dp=lambda x, rng: np.clip(x, 0, 1).sum() + rng.normal(0, 10),
     answers_on_demand=lambda x, rng: {"answers": (by * np.clip(x, 0, 1).sum() + rng.laplace(0, 1) for by in (1, 2))},
     total_in_a_slot=lambda x, rng: (x.sum() + rng.laplace(0, 1), Slotted(x.sum())),
+    total_in_a_slot_of_the_base=lambda x, rng: (x.sum() + rng.laplace(0, 1), Named(x.sum())),
+    parity_as_the_mask_of_a_zero=lambda x, rng: np.ma.array(
+        [len(x) + rng.laplace(0, 1), 0.0], mask=[False, len(x) % 2 > 0]
+    ),
+    bare_if_the_noise_is_huge=lambda x, rng: x.sum() if (noisy := len(x) + rng.laplace(0, 1)) > 500 else noisy,
     records_in_a_view=lambda x, rng: (len(x) + rng.laplace(0, 1), memoryview(x.tobytes())),
     fixed_seed=lambda x: x.sum() + np.random.default_rng(42).laplace(0, 1),
     fixed_state_of_scipy=lambda x: x.sum() + stats.laplace.rvs(scale=1, random_state=7),
@@ -315,22 +308,6 @@ def sparse_vector_without_query_noise(answers, rng):
     return [bool(answer >= threshold) for answer in answers]  # flaw
 
 
-@leaks(([1.0, 1.0, 3.0, 1.0], [2.0, 2.0, 2.0, 2.0]))
-def sparse_vector_without_threshold_noise(answers, rng):
-    noisy = np.array(answers) + rng.laplace(0, 2, len(answers))
-    return (noisy >= 1.5).tolist()  # flaw
-
-
-@leaks(([1.0, 2.0], [2.0, 2.0]))
-def sparse_vector_shows_what_it_compared(answers, rng):
-    threshold = 1.0 + rng.laplace(0, 2)
-    out = []
-    for answer in answers:
-        noisy = answer + rng.laplace(0, 0.5)  # flaw
-        out.append(noisy if noisy > threshold else None)  # flaw
-    return out
-
-
 @leaks(WORDS, epsilon=1.0, delta=1e-6)
 def threshold_too_low(words, rng):
     counts = Counter(words)
@@ -352,15 +329,6 @@ def sum_rounds_at_two_to_the_53(x, rng):
     for value in x[::-1]:
         total += value
     return total + rng.laplace(0, 2.0)  # flaw
-
-
-@leaks((np.full(4097, 1.0), np.full(4096, 1.0)))
-def sum_in_half_precision(x, rng):
-    total = np.float16(0)
-    for value in np.append(x[4096:], x[:4096]).astype(np.float16):
-        total = np.float16(total + value)
-    count = float(total) if len(x) % 2 else float(np.float16(len(x)))
-    return count + rng.laplace(0, 1.0)  # flaw
 
 
 @leaks(ADDED)
@@ -385,50 +353,11 @@ def raw_residual_in_the_report(x, rng):
     return {"sum": noisy, "error": error}  # flaw
 
 
-@leaks(ADDED)
-def says_no_to_many(x, rng):
-    noisy = np.clip(x, 0, 1).sum() + rng.laplace(0, 1)
-    if len(x) > 3:  # flaw
-        raise ValueError("too many records")
-    return noisy
-
-
-@leaks(([5.0, 1.0, 1.0], [4.0, 1.0, 1.0]))
-def softmax_by_a_uniform_number(utilities, rng):
-    weights = np.exp(np.array(utilities) * 1.5)
-    return int(np.searchsorted(np.cumsum(weights / weights.sum()), rng.random()))  # flaw
-
-
 @leaks(CHANGED)
 def values_between_the_steps_of_noise(x, rng):
     p = 1 - math.exp(-1 / 1024)
     noise = (rng.geometric(p) - rng.geometric(p)) * 2.0**-10
     return np.clip(x, 0, 1).sum() / 3 + noise  # flaw
-
-
-@leaks(CHANGED, epsilon=1.0, delta=1e-6)
-def steps_of_a_threshold(x, rng):
-    p = 1 - math.exp(-2.0)
-    return bool((len(x[x > 0]) + rng.geometric(p) - rng.geometric(p)) * 0.1 > 0.35)  # flaw
-
-
-@leaks(CHANGED)
-def threshold_with_noise_taken_away(x, rng):
-    return bool(np.count_nonzero(x) * 1e-3 - 1e-3 * rng.laplace(0, 0.5) > 3.5e-3)  # flaw
-
-
-@leaks((LONG - 0.1, SHORT - 0.1))
-def quantile_of_too_sharp_a_choice(x, rng):
-    ends = np.concatenate([[0.0], np.sort(np.clip(x, 0, 1)), [1.0]])
-    weights = np.diff(ends) * np.exp(-3 * np.abs(np.arange(len(ends) - 1) - (len(ends) - 2) / 2))
-    at = rng.choice(len(weights), p=weights / weights.sum())
-    return rng.uniform(ends[at], ends[at + 1])  # flaw
-
-
-@leaks(CHANGED)
-def uniform_noise_beside_a_choice(x, rng):
-    at = rng.choice(3, p=[0.2, 0.3, 0.5])
-    return at, np.clip(x, 0, 1).sum() + rng.uniform(-5, 5)  # flaw
 
 
 @leaks(ADDED)
@@ -440,12 +369,6 @@ async def awaited(x, rng):
 def larger_of_the_sum_and_the_noisy_sum(x, rng):
     total = x.sum()  # flaw
     return max(total, total + rng.laplace(0, 1))  # flaw
-
-
-@leaks(ADDED)
-def noise_shown_beside(x, rng):
-    noise = rng.laplace(0, 1)
-    return x.sum() + noise, noise  # flaw
 
 
 @leaks(ADDED)
@@ -463,27 +386,9 @@ def total_in_a_buffer(x, rng):
 
 
 @leaks(ADDED)
-def fixed_seed_of_the_module(x):
-    np.random.seed(0)  # flaw
-    return x.sum() + np.random.laplace(0, 1)
-
-
-@leaks(ADDED)
 def fixed_seed_of_python(x):
     random.seed(1)  # flaw
     return len(x) + random.expovariate(1) - random.expovariate(1)
-
-
-@leaks(ADDED)
-def fixed_bits(x):
-    rng = np.random.Generator(np.random.PCG64(9))  # flaw
-    return np.histogram(x, 4, (0, 1))[0] + rng.laplace(0, 1, 4)
-
-
-@leaks(ADDED)
-def children_of_a_fixed_seed(x):
-    children = np.random.SeedSequence(5).spawn(2)
-    return x.sum() + np.random.default_rng(children[1]).laplace(0, 1)  # flaw
 
 
 @leaks(ADDED)
@@ -497,12 +402,6 @@ def order_and_count_of_the_largest(counts, rng):
     return place, int(counts[place])  # flaw
 
 
-@leaks(EQUAL)
-def one_threshold_for_all(values, rng):
-    threshold = 2 + rng.laplace(0, 1)
-    return [value > threshold for value in values]  # flaw
-
-
 @leaks(CHANGED)
 def raw_where_noise_is_negative(x, rng):
     counts = np.histogram(x, 4, (0, 1))[0]
@@ -510,27 +409,10 @@ def raw_where_noise_is_negative(x, rng):
     return np.where(noisy > 0, noisy, counts)  # flaw
 
 
-@leaks(FEES)
-def record_by_a_weighted_choice(x, rng):
-    weights = np.exp(-0.5 * np.abs(np.arange(4) - 1.5))
-    return x[rng.choice(4, p=weights / weights.sum())]  # flaw
-
-
-@leaks(ADDED)
-def generator_made_once_of_a_fixed_seed(x):
-    return x.sum() + kept("numpy", lambda: np.random.default_rng(42)).laplace(0, 1)  # flaw
-
-
 @leaks(ADDED)
 def state_of_numpy_set(x):
     np.random.set_state(STATE)  # flaw
     return x.sum() + np.random.laplace(0, 1)
-
-
-@leaks(ADDED)
-def state_of_bits_set(x, rng):
-    rng.bit_generator.state = STATE_OF_BITS
-    return x.sum() + rng.laplace(0, 1)  # flaw
 
 
 @leaks(ADDED)
@@ -548,30 +430,9 @@ def copy_of_the_generator(x, rng):
 
 
 @leaks(ADDED)
-def child_of_a_fixed_seed(x):
-    (rng,) = np.random.default_rng(1).spawn(1)  # flaw
-    return x.sum() + rng.laplace(0, 1)
-
-
-@leaks(ADDED)
 def message_of_an_error(x, rng):
     noisy = x.sum() + rng.laplace(0, 1)
     raise ValueError(f"{noisy} is far from {x.sum()}")  # flaw
-
-
-@leaks(ADDED)
-def message_of_a_rare_error(x, rng):
-    noisy = x.sum() + rng.laplace(0, 1)
-    if noisy > 3:  # flaw
-        raise ValueError(f"of {len(x)}")  # flaw
-    return noisy
-
-
-@leaks(ADDED)
-def frozen_law_of_a_fixed_seed(x):
-    law = stats.laplace(scale=1)
-    law.random_state = 0  # flaw
-    return x.sum() + law.rvs()
 
 
 @leaks((np.array([3.0, 9.0, 4.0]), np.array([4.0, 10.0, 5.0])))
@@ -581,19 +442,6 @@ def bare_answer_above_a_noisy_threshold(answers):
         if answer + np.random.laplace(0, 4) >= threshold:
             return place, float(answer)  # flaw
     return None
-
-
-@leaks(ADDED)
-def bare_sum_in_a_field(x):
-    total = np.clip(x, 0, 1).sum()
-    noisy = total + np.random.laplace(0, 1)
-    return Report(noisy, {"total": float(total)})  # flaw
-
-
-@leaks((np.array([0, 1, 1]), np.array([1, 1])))
-def cached_noise_for_two_counts(x):
-    zeros = (x == 0).sum() + cached_noise(2.0)
-    return zeros, (x == 1).sum() + cached_noise(2.0)  # flaw
 
 
 @leaks(ADDED)
@@ -610,44 +458,10 @@ def total_of_all_with_the_noise_of_two_parts(x, rng):
     return (x < 0.3).sum() + low, (x > 0.8).sum() + high, len(x[x != 0.4]) + 2 * (x == 1).sum() + low + high  # flaw
 
 
-@leaks(ADDED)
-def noise_without_its_mean(x, rng):
-    noise = rng.laplace(0, 1, 4)
-    return np.histogram(x, 4, (0, 1))[0] + noise - noise.mean()  # flaw
-
-
-@leaks((np.array([[1.0, 0.0], [0.2, 0.3]]), np.array([[0.2, 0.3]])))
-def common_noise_and_a_little_more(x, rng):
-    sums, noise = x.sum(axis=0), rng.laplace(0, 1)
-    return sums[0] + noise, sums[1] + noise + rng.laplace(0, 0.1)  # flaw
-
-
-@leaks(ADDED, claim=GaussianDP(1.0))
-def opposite_noise_and_a_little_more(x, rng):
-    noise = rng.normal(0, 2)
-    return len(x) + noise, len(x) - noise + rng.normal(0, 0.1)  # flaw
-
-
 @leaks(ADDED, claim=GaussianDP(1.0))
 def noise_beside_the_count_with_a_little_more(x, rng):
     noise = rng.normal(0, 1)
     return {"count": len(x) + noise, "noise": noise + rng.normal(0, 0.1)}  # flaw
-
-
-@leaks(ADDED, claim=GaussianDP(1.0))
-def less_noise_for_the_staff_on_another_count(x, rng):
-    noise = rng.normal(0, 1)
-    return len(x) + noise, (x < 0.95).sum() + noise + rng.normal(0, 0.2)  # flaw
-
-
-@leaks((np.array([1.0, 0.5, 0.2, 0.1]), np.array([0.0, 0.5, 0.2, 0.1])), claim=GaussianDP(1.0))
-def steps_that_take_the_last_noise_out(x, rng):
-    before, steps = 0.0, []
-    for value in x:
-        noise = rng.normal(0, 1)  # flaw
-        steps.append(value + noise - before)  # flaw
-        before = noise
-    return steps
 
 
 @leaks((np.array([1.0, 0.5, 0.2, 0.1]), np.array([0.0, 0.5, 0.2, 0.1])), claim=GaussianDP(1.0))
@@ -669,12 +483,6 @@ def noise_rounded_beside(x, rng):
 
 
 @leaks(ADDED)
-def noise_in_words(x, rng):
-    noise = rng.laplace(0, 1)
-    return x.sum() + noise, f"noise was {noise:.6f}"  # flaw
-
-
-@leaks(ADDED)
 def size_beside_an_array(x, rng):
     answer = (np.array([len(x)]) + rng.laplace(0, 1, 1)).view(Tagged)
     answer.size_before = len(x)  # flaw
@@ -689,29 +497,9 @@ def size_beside_a_dict(x, rng):
 
 
 @leaks(ADDED)
-def type_of_numbers_by_size(x, rng):
-    return (np.array([len(x)]) + rng.laplace(0, 1, 1)).astype("f4" if len(x) > 3 else "f8")  # flaw
-
-
-@leaks(ADDED)
 def integer_for_many_records(x, rng):
     noisy = round(len(x) + rng.laplace(0, 1))
     return noisy if len(x) > 3 else float(noisy)  # flaw
-
-
-@leaks(ADDED)
-def raw_by_a_die(x):
-    if random.randint(1, 6) == 6:
-        return float(len(x))  # flaw
-    return x.sum() + np.random.laplace(0, 1)
-
-
-@leaks(ADDED)
-def noise_drawn_again_until_positive(x, rng):
-    noise = rng.laplace(0, 1)
-    while noise < 0:  # flaw
-        noise = rng.laplace(0, 1)
-    return x.sum() + noise
 
 
 @leaks(ADDED)
@@ -721,32 +509,10 @@ def drawn_again_until_not_negative(x, rng):
     return noisy
 
 
-@leaks(ADDED, epsilon=1.0, delta=1e-9)
-def large_noise_drawn_again(x, rng):
-    noise = rng.normal(0, 10)
-    while abs(noise) > 20:  # flaw
-        noise = rng.normal(0, 10)
-    return x.sum() + noise
-
-
 @leaks((np.array([1.0, 3.0, 50.0]), np.array([1.0, 3.0])))
 def bound_by_the_noisy_maximum(x, rng):
     upper = max(x.max() + rng.laplace(0, 2), 1.0)  # flaw
     return upper, np.clip(x, 0, upper).sum() + rng.laplace(0, 2 * upper)
-
-
-@leaks(ADDED)
-def difference_of_two_counts_with_one_noise(x, rng):
-    noise = rng.laplace(0, 1)
-    one, other = len(x) + noise, 3 * len(x) + noise
-    return one - other  # flaw
-
-
-@leaks(ADDED)
-def float_of_two_noises_of_both_counts(x, rng):
-    noise = rng.laplace(0, 3, 2)
-    low, high = (x > 2).sum(), len(x)
-    return float(noise[0] + noise[1] + low), float(noise[0] + noise[1] + high)  # flaw
 
 
 @leaks(ADDED)
@@ -760,13 +526,6 @@ def one_seed_for_two_generators(x):
 def clipped_at_one_end_after_noise_that_follows_the_count(x, rng):
     noisy = x.mean() + rng.laplace(0, 100 / len(x))  # flaw
     return max(noisy, 0.0)
-
-
-@leaks(ADDED)
-def counts_cost_too_much_and_edges_are_bare(x, rng):
-    edges = np.histogram_bin_edges(x, bins=3)
-    counts = np.histogram(x, bins=edges)[0] + rng.laplace(0, 0.5, size=3)
-    return {"edges": edges.tolist(), "counts": counts.tolist()}  # flaw
 
 
 @leaks((np.eye(3), np.eye(3)[:2]), claim=GaussianDP(0.9))
@@ -786,26 +545,6 @@ def whether_the_noise_was_large(x, rng):
 def raw_beside_if_the_noisy_count_is_small(x, rng):
     count = len(x) + rng.laplace(0, 2)
     return (count, len(x)) if count < -4 else (count, None)  # flaw
-
-
-@leaks((np.array([[1.0, 1.0], [-3.0, 9.0]]), np.array([[1.0, 1.0]])), claim=GaussianDP(1.0))
-def best_of_noisy_models_by_the_raw_loss(rows, rng):
-    weights, losses, weight = [], [], 0.0
-    for _ in range(3):
-        gradients = np.clip((rows[:, 0] * weight - rows[:, 1]) * rows[:, 0], -1, 1)
-        weight = weight - 0.1 * (gradients.sum() + rng.normal(0, 3**0.5))
-        weights.append(weight)
-        losses.append(float(((rows[:, 0] * float(weight) - rows[:, 1]) ** 2).sum()))
-    best = losses.index(min(losses))  # flaw
-    return weights, best
-
-
-@leaks(ADDED)
-def rounded_noise_of_a_count_after_casts(x, rng):
-    """Twice the second answer is the noise of the first, but for its sign."""
-    noise, other = rng.laplace(0, 3), rng.laplace(0, 5)
-    total = float(2 * other + noise)
-    return -noise - len(x), round(0.5 * total - other, 6)  # flaw
 
 
 @leaks((np.array([[1.0, 1.0], [0.4, 0.5]]), np.array([[1.0, 1.0]])), claim=GaussianDP(1.0))
@@ -833,12 +572,6 @@ def raw_by_a_rare_coin(x, rng):
 
 
 @leaks(ADDED)
-def less_noise_by_a_coin(x, rng):
-    scale = 0.3 if rng.random() < 0.3 else 1.0
-    return x.sum() + rng.laplace(0, scale)
-
-
-@leaks(ADDED)
 def raw_if_the_noisy_count_is_large(x, rng):
     count = len(x) + rng.laplace(0, 2)
     return x.sum() if count > 12 else count
@@ -857,50 +590,11 @@ def function_that_holds_the_sum(x, rng):
 
 
 @leaks(ADDED)
-def generator_that_is_not_started(x, rng):
-    def answers():
-        yield x.sum() + rng.laplace(0, 1)
-        yield len(x)
-
-    return answers
-
-
-@leaks(ADDED)
 def deep_in_objects(x, rng):
     held = x.sum()
     for _ in range(12):
         held = Holder(held)
     return len(x) + rng.laplace(0, 1), held
-
-
-@leaks(ADDED)
-def squared_error_beside_the_answer(x, rng):
-    noisy = len(x) + rng.laplace(0, 1)
-    return {"noisy": noisy, "squared_error": (noisy - len(x)) ** 2}
-
-
-@leaks(COUNTS)
-def mean_error_beside_the_answers(counts, rng):
-    noisy = counts + rng.laplace(0, 1, 3)
-    return noisy, np.abs(noisy - counts).mean()
-
-
-@leaks(ADDED)
-def squared_noise_beside_the_answer(x, rng):
-    noise = rng.laplace(0, 1)
-    return {"noisy": len(x) + noise, "squared": noise * noise}
-
-
-@leaks(ADDED)
-def each_record_by_several_coins(x, rng):
-    total = sum(x.sum() / 5 for _ in range(5) if rng.random() < 0.5)
-    return total + rng.laplace(0, 0.7)
-
-
-@leaks(ADDED)
-def a_rounded_count_that_is_shown_from_the_true_one_on(x, rng):
-    noisy = len(x) + rng.laplace(0, 1)
-    return -1 if noisy < len(x) else round(noisy)
 
 
 @leaks(ADDED)
@@ -915,36 +609,6 @@ def a_count_cut_at_twice_the_true_one(x, rng):
 def size_as_the_value_of_missing_keys(x, rng):
     size = len(x)
     return defaultdict(lambda: size, n=size + rng.laplace(0, 1))
-
-
-@leaks(ADDED)
-def drawn_five_times_at_most(x, rng):
-    for _ in range(5):
-        noisy = len(x) + rng.laplace(0, 2)
-        if noisy >= 0:
-            return noisy
-    return float(len(x))
-
-
-@leaks(ADDED)
-def drawn_again_and_the_rounds_shown(x, rng):
-    rounds = 1
-    while (noisy := len(x) + rng.laplace(0, 2)) < 0:
-        rounds += 1
-    return noisy, float(rounds)
-
-
-@leaks(ADDED)
-def refuses_what_is_no_generator(x, rng):
-    if type(rng) is not np.random.Generator:
-        raise TypeError(type(rng))
-    return x.sum() + rng.laplace(0, 0.5)
-
-
-@leaks(ADDED, claim=GaussianDP(0.6))
-def rounded_total_and_part_with_the_same_noise(x, rng):
-    low = (x < 0.3).sum() + rng.normal(0, 1)
-    return round(low + (x >= 0.3).sum() + rng.normal(0, 1), 2), round(low, 2)
 
 
 @leaks(ADDED)

@@ -73,68 +73,17 @@ def quotient(x: Any, rng: np.random.Generator) -> float:
     return float((np.clip(x, 0, 1).sum() + rng.laplace(0, 2)) / max(1.0, len(x) + rng.laplace(0, 2)))
 
 
-def descent(x: Any, rng: np.random.Generator) -> list[float]:
-    """Steps of which each has its own noise, all shown."""
-    weight, steps = 0.0, []
-    for _ in range(3):
-        weight -= 0.1 * (np.clip(x, 0, 1).sum() + rng.laplace(0, 3))
-        steps.append(weight)
-    return steps
-
-
 ROWS = [
-    Row("sum", lambda x, rng: np.clip(x, 0, 1).sum() + rng.laplace(0, 1), LONG, SHORT, 1.0, ALIGNED),
     Row("rounded", lambda x, rng: round(len(x) + rng.laplace(0, 1)), LONG, SHORT, 1.0, ALIGNED),
-    Row("tenths", lambda x, rng: round(float(len(x) + rng.laplace(0, 1)), 1), LONG, SHORT, 1.0, ALIGNED),
     Row("clamped", lambda x, rng: max(0.0, len(x) + rng.laplace(0, 1)), LONG, SHORT, 1.0, ALIGNED),
-    Row("words", lambda x, rng: "many" if len(x) + rng.laplace(0, 1) > 4 else "few", LONG, SHORT, 1.0, ALIGNED),
-    Row("text", lambda x, rng: f"{len(x) + rng.laplace(0, 1):.2f} people", LONG, SHORT, 1.0, ALIGNED),
     Row("quotient", quotient, LONG, SHORT, 1.0, ALIGNED),
     Row("quotient, too dear", quotient, LONG, SHORT, 0.9, OPEN),
-    Row("steps", descent, LONG, SHORT, 1.0, ALIGNED),
-    Row(
-        "integers",
-        lambda x, rng: len(x) + int(rng.geometric(0.632)) - int(rng.geometric(0.632)),
-        LONG,
-        SHORT,
-        1.0,
-        ALIGNED,
-    ),
-    Row(
-        "noisy maximum",
-        lambda x, rng: int(np.argmax(x + rng.laplace(0, 2, 3))),
-        SHORT,
-        SHORT + np.array([1, -1, 1]),
-        1.0,
-        ALIGNED,
-    ),
     Row("weights", lambda x, rng: rng.choice(2, p=x), np.array([0.5, 0.5]), np.array([0.4, 0.6]), 0.3, ALIGNED),
-    Row("NaN on both", lambda x, rng: math.nan + len(x) + rng.laplace(0, 1), LONG, SHORT, 1.0, ALIGNED),
     Row("input of its own", mutated, LONG.tolist(), SHORT.tolist(), 1.0, ALIGNED),
-    Row(
-        "public seed",
-        lambda x, rng: np.random.default_rng(0).random() * len(x) + rng.laplace(),
-        LONG,
-        SHORT,
-        1.0,
-        ALIGNED,
-    ),
-    Row("integer by a die", lambda x, rng: int(x + rng.integers(0, 4)), 1, 2, 9.0, NEITHER),
     Row("die cast", lambda x, rng: x if int(rng.integers(0, 4)) < 3 else 1 - x, 0, 1, 1.1, NEITHER),
-    Row("coin", lambda x, rng: x if rng.random() < 0.7 else 1 - x, 0, 1, 1.0, NEITHER),
-    Row("half the noise", lambda x, rng: len(x) + rng.laplace(0, 0.5), LONG, SHORT, 1.0, VIOLATED),
     Row("Gaussian", lambda x, rng: len(x) + rng.normal(0, 9), LONG, SHORT, 1.0, VIOLATED),
     Row("scale of the data", lambda x, rng: len(x) + rng.laplace(0, len(x)), LONG, SHORT, 1.0, VIOLATED),
     Row("bare count", lambda x, rng: (len(x) + rng.laplace(0, 1), len(x)), LONG, SHORT, 1.0, SUSPECTED),
-    Row(
-        "one draw for two",
-        lambda x, rng: (x + rng.laplace(0, 9)).tolist(),
-        SHORT,
-        SHORT + np.array([1, 0, 0]),
-        1.0,
-        SUSPECTED,
-    ),
-    Row("noise beside", lambda x, rng: (lambda z: (len(x) + z, z))(rng.laplace(0, 1)), LONG, SHORT, 1.0, SUSPECTED),
     Row(
         "NaN among records",
         lambda x, rng: np.sum(x) + rng.laplace(0, 1),
@@ -145,26 +94,8 @@ ROWS = [
     ),
     Row("error on one", lambda x, rng: max(x.tolist()) + rng.laplace(0, 1), np.ones(1), np.ones(0), 1.0, SUSPECTED),
     Row("fixed seed", lambda x, _: len(x) + np.random.default_rng(3).laplace(0, 1), LONG, SHORT, 1.0, SUSPECTED),
-    Row("seed of the data", lambda x, _: np.random.default_rng(len(x)).laplace(0, 1), LONG, SHORT, 1.0, SUSPECTED),
     Row("rounded, half", lambda x, rng: round(len(x) + rng.laplace(0, 0.5)), LONG, SHORT, 1.0, OPEN),
-    Row(
-        "rare bare count",
-        lambda x, rng: len(x) if rng.random() < 1e-3 else len(x) + rng.laplace(),
-        LONG,
-        SHORT,
-        1.0,
-        OPEN,
-    ),
-    Row(
-        "bare if large",
-        lambda x, rng: (lambda n: len(x) if n > 40 else n)(len(x) + rng.laplace()),
-        LONG,
-        SHORT,
-        1.0,
-        OPEN,
-    ),
     Row("raises on both", lambda *_: [][1], LONG, SHORT, 1.0, OPEN),
     Row("too many coins", lambda x, rng: (rng.random(99).sum() < 0) * len(x), LONG, SHORT, 1.0, OPEN),
-    Row("function", lambda x, rng: (rng.laplace(), lambda: x), LONG, SHORT, 1.0, OPEN),
 ]
 """What the alignment says; whatever it suspects is put to samples before anything is said of the claim."""
