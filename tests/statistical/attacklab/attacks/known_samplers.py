@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 Outputs = NDArray[Any]
 Sampler = Callable[[float, float, int, np.random.Generator], Outputs]
@@ -30,21 +29,11 @@ def signed_expovariate(answer: float, scale: float, trials: int, rng: np.random.
     return np.array([answer + source.choice((-1, 1)) * source.expovariate(1 / scale) for _ in range(trials)])
 
 
-def difference_of_expovariates(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
-    source, rate = python_random(rng), 1 / scale
-    return np.array([answer + (source.expovariate(rate) - source.expovariate(rate)) for _ in range(trials)])
-
-
 def cpp_exponential(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
     """std::exponential_distribution, −log(1 − u)/rate, with 53 bits of u, and a coin for the sign."""
     uniforms, rate = rng.random(trials).tolist(), 1 / scale
     signs = rng.choice([-1.0, 1.0], trials)
     return answer + signs * np.array([-math.log(1.0 - uniform) / rate for uniform in uniforms])
-
-
-def log_of_a_ratio(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
-    ratios = ((1 - rng.random(trials)) / (1 - rng.random(trials))).tolist()
-    return np.array([answer + scale * math.log(ratio) for ratio in ratios])
 
 
 def inverse_by_log1p(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
@@ -68,25 +57,9 @@ def drand48(answer: float, scale: float, trials: int, rng: np.random.Generator) 
     return answer + rng.choice([-1.0, 1.0], trials) * (scale * np.array([math.log(u) for u in uniforms]))
 
 
-def javascript(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
-    """Math.random with 52 bits, as engines make it from the significand of a number in [1, 2)."""
-    halves = (rng.integers(1, 1 << 52, trials) / (1 << 52) - 0.5).tolist()
-    return np.array([answer - scale * math.copysign(1, u) * math.log(1 - 2 * abs(u)) for u in halves])
-
-
 def random_gauss(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
     source = python_random(rng)
     return np.array([source.gauss(answer, scale) for _ in range(trials)])
-
-
-def normalvariate(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
-    source = python_random(rng)
-    return np.array([source.normalvariate(answer, scale) for _ in range(trials)])
-
-
-def cosine_only(answer: float, scale: float, trials: int, rng: np.random.Generator) -> Outputs:
-    radius = np.sqrt(-2 * np.log(1 - rng.random(trials)))
-    return answer + scale * (radius * np.cos(2 * math.pi * rng.random(trials)))
 
 
 def _polar(trials: int, uniform: Callable[[], float], *, first_first: bool) -> Outputs:
@@ -120,26 +93,12 @@ def box_muller_by_rand(answer: float, scale: float, trials: int, rng: np.random.
 
 
 LAPLACE: dict[str, Sampler] = {
-    "difference_of_exponentials": lambda answer, scale, trials, rng: (
-        answer + scale * (rng.exponential(size=trials) - rng.exponential(size=trials))
-    ),
-    "difference_of_scaled_exponentials": lambda answer, scale, trials, rng: (
-        answer + (rng.exponential(scale, trials) - rng.exponential(scale, trials))
-    ),
-    "difference_of_logarithms": lambda answer, scale, trials, rng: (
-        answer + (scale * np.log(1 - rng.random(trials)) - scale * np.log(1 - rng.random(trials)))
-    ),
     "signed_exponential": lambda answer, scale, trials, rng: (
         answer + rng.choice([-1.0, 1.0], trials) * rng.exponential(scale, trials)
     ),
     "signed_expovariate": signed_expovariate,
-    "difference_of_expovariates": difference_of_expovariates,
     "cpp_exponential": cpp_exponential,
-    "log_of_a_ratio": log_of_a_ratio,
     "inverse_by_log1p": inverse_by_log1p,
-    "scipy_ppf": lambda answer, scale, trials, rng: np.asarray(
-        answer + stats.laplace.ppf(rng.random(trials), scale=scale)
-    ),
     "by_rate": by_rate,
     "normal_times_root": lambda answer, scale, trials, rng: (
         answer + scale * (np.sqrt(2 * rng.exponential(size=trials)) * rng.normal(size=trials))
@@ -159,16 +118,10 @@ LAPLACE: dict[str, Sampler] = {
         (rng.integers(0, 1 << 32, trials) + 0.5) / (1 << 32), answer, scale
     ),
     "drand48": drand48,
-    "javascript": javascript,
 }
 GAUSSIAN: dict[str, Sampler] = {
     "random_gauss": random_gauss,
-    "normalvariate": normalvariate,
     "sum_of_twelve": lambda answer, scale, trials, rng: answer + scale * (rng.random((trials, 12)).sum(axis=1) - 6),
-    "sum_of_two_normals": lambda answer, scale, trials, rng: (
-        answer + scale * ((rng.normal(size=trials) + rng.normal(size=trials)) / math.sqrt(2))
-    ),
-    "cosine_only": cosine_only,
     # Random.nextGaussian; its StrictMath.log differs from the C library's here for few arguments.
     "java_next_gaussian": lambda answer, scale, trials, rng: (
         answer + scale * _polar(trials, python_random(rng).random, first_first=True)

@@ -226,12 +226,3 @@ def test_keys_are_the_same_when_outputs_are_looked_at_one_at_a_time(outputs: Out
         return
     assert together == [keys(outputs[place : place + 1])[0] for place in range(len(outputs))]
     assert hashes(outputs).tolist() == [int(hashes(outputs[place : place + 1])[0]) for place in range(len(outputs))]
-
-
-def test_features_of_outputs_that_come_up_often_are_those_of_each_by_itself() -> None:
-    some: list[Any] = [("count", number, {"unit": "people", "mean": number / 3}) for number in range(5)]
-    some.append(("none", None, {}))
-    outputs = listed(*(some[place * place % 6] for place in range(60)))
-    for feature in features(outputs):
-        one_by_one = [float(feature.of(outputs[place : place + 1])[0]) for place in range(60)]
-        assert np.array_equal(feature.of(outputs).astype(np.float64), one_by_one, equal_nan=True)

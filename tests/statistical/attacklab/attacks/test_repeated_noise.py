@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -110,11 +109,6 @@ def test_a_selection_that_always_selects_the_same_is_found_at_the_step_where_it_
     assert finding.verdict is Verdict.VIOLATED
 
 
-def test_a_sound_selection_is_not_judged() -> None:
-    (finding,) = attacked(Target.selection(partial(index, draw=fresh), epsilon=1.0))
-    assert finding.verdict is Verdict.NOT_APPLICABLE
-
-
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_integer_noise_at_the_edge_of_its_claim_is_not_judged(epsilon: float) -> None:
     """Its outputs come up again and again, and the rarest are seen from one input only."""
@@ -124,29 +118,3 @@ def test_integer_noise_at_the_edge_of_its_claim_is_not_judged(epsilon: float) ->
 
     (finding,) = attacked(Target.noise(release, epsilon=epsilon, domain=Domain(integers=True)))
     assert finding.verdict is Verdict.NOT_APPLICABLE
-
-
-def test_randomized_response_at_the_edge_of_its_claim_is_not_judged() -> None:
-    def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> list[bool]:
-        truth = bool(records[-1] > 0.5)
-        return [truth if kept else not truth for kept in rng.random(trials) < math.e / (1 + math.e)]
-
-    (finding,) = attacked(Target.dataset(release, epsilon=1.0, pairs=[PAIR]))
-    assert finding.verdict is Verdict.NOT_APPLICABLE
-
-
-def test_a_target_that_raises_is_left_to_other_attacks() -> None:
-    def release(*_: object) -> np.ndarray:
-        raise RuntimeError("no licence")
-
-    (finding,) = attacked(Target.noise(release, epsilon=1.0))
-    assert finding.verdict is Verdict.NOT_APPLICABLE
-
-
-def test_outputs_that_cannot_be_taken_apart_are_an_error() -> None:
-    def release(_answer: float, trials: int, _rng: np.random.Generator) -> list[object]:
-        return [object() for _ in range(trials)]
-
-    (finding,) = attacked(Target.noise(release, epsilon=1.0))
-    assert finding.verdict is Verdict.ERROR
-    assert "cannot be taken apart" in finding.reason

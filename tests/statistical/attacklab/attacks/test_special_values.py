@@ -13,21 +13,14 @@ import pytest
 from attacklab.attacks.known_pairs import SPECIAL_RECORDS, SPECIAL_VALUES
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import Finding, Verdict
-from attacklab.model.floats import Format
 from attacklab.model.neighbours import Relation
-from attacklab.model.random_bits import SeededBits
 from attacklab.model.targets import Target
 from mechanisms.core.grid import Grid
-from mechanisms.core.laws import RoundedLaplace
-from mechanisms.core.noisy import noisy
-from mechanisms.core.records import Answer
-from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.naive import naive_exponential_stabilised
 from mechanisms.laplace.naive import naive_laplace_numpy
 from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum
-from mechanisms.summation.naive import naive_bounded_mean, naive_bounded_sum
+from mechanisms.summation.naive import naive_bounded_sum
 from tests.statistical.attacklab.attacks.making import exactly, scenarios_of
-from tests.unit.attacklab.narrow import NARROW, exact_laplace_in
 
 TINY = math.ulp(0.0)
 
@@ -66,15 +59,6 @@ def test_a_sum_that_raises_for_records_that_are_not_finite_is_caught_on_each_of_
     assert not any(caught[len(SPECIAL_RECORDS) :])
 
 
-def test_a_sum_without_clipping_is_caught_on_infinite_and_large_records() -> None:
-    def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
-        return records.sum() + rng.laplace(0.0, 1.0, trials)
-
-    findings = judged(Target.sum(release, epsilon=1.0, bounds=(0.0, 1.0)))
-    caught = [verdict is Verdict.VIOLATED for verdict in verdicts(findings)]
-    assert caught == [True] * 5 + [False] * 4
-
-
 def test_a_sign_of_zero_that_shows_is_caught() -> None:
     def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
         return np.where(rng.random(trials) < 0.5, records[0], 1.0)
@@ -98,17 +82,6 @@ def test_exact_sums_and_means_are_not_accused(lower: float, upper: float) -> Non
         assert set(verdicts(judged(target))) == {Verdict.NOT_DETECTED}
 
 
-def test_naive_means_are_caught_on_nan() -> None:
-    release = partial(naive_bounded_mean, epsilon=1.0, lower=0.0, upper=1.0)
-    assert verdicts(judged(Target.mean(release, epsilon=1.0, bounds=(0.0, 1.0))))[0] is Verdict.VIOLATED
-
-
-def test_bounds_so_close_that_the_scale_of_the_noise_rounds_to_zero_are_caught() -> None:
-    findings = judged(naive_sum(0.0, TINY, epsilon=4.0))
-    assert TINY / 4.0 == 0.0
-    assert verdicts(findings)[-2:] == [Verdict.VIOLATED] * 2
-
-
 @pytest.mark.parametrize("sensitivity", [TINY, 2.0**-1060, 1.0, 3.7, 1e300])
 @pytest.mark.parametrize("epsilon", [0.1, 4.0])
 def test_answers_are_caught_where_the_noise_vanishes_and_only_there(sensitivity: float, epsilon: float) -> None:
@@ -118,32 +91,10 @@ def test_answers_are_caught_where_the_noise_vanishes_and_only_there(sensitivity:
     assert caught == (sensitivity / epsilon == 0.0)
 
 
-@pytest.mark.parametrize("sensitivity", [TINY, 1.0, 2.0**900])
-def test_exact_noise_is_not_accused_at_any_sensitivity(sensitivity: float) -> None:
-    """A false alarm on one of the scenarios has probability at most 1e-6, at this fixed seed."""
-    grid = Grid(max(-1021, math.frexp(sensitivity)[1] - 4))
-    release = exactly(noisy(Answer(Fraction(sensitivity), grid), RoundedLaplace, 4).many)
-    findings = judged(Target.noise(release, epsilon=4.0, sensitivity=sensitivity))
-    assert Verdict.VIOLATED not in verdicts(findings)
-    assert Verdict.ERROR not in verdicts(findings)
-
-
-@pytest.mark.parametrize("form", NARROW, ids=lambda form: form.name)
-def test_a_target_that_refuses_answers_of_other_formats_is_not_accused(form: Format) -> None:
-    """A false alarm on one of the scenarios has probability at most 1e-6, at this fixed seed."""
-    assert set(verdicts(judged(exact_laplace_in(form)))) == {Verdict.NOT_DETECTED}
-
-
 def test_selection_is_caught_where_a_utility_makes_it_fail() -> None:
     target = Target.selection(partial(naive_exponential_stabilised, epsilon=1.0), epsilon=1.0)
     # exp(−∞) = 0 is a weight like any other, and only that outcome is lost.
     assert verdicts(judged(target)) == [Verdict.VIOLATED, Verdict.VIOLATED, Verdict.NOT_DETECTED]
-
-
-def test_selection_that_takes_nan_for_the_lowest_utility_is_not_accused() -> None:
-    term = exact_exponential(epsilon=1)
-    target = Target.selection(lambda data, trials, rng: term.many(data, trials, SeededBits(rng)), epsilon=1.0)
-    assert set(verdicts(judged(target))) == {Verdict.NOT_DETECTED}
 
 
 @pytest.mark.parametrize("bounds", [(0.0, 1.0), (-1.0, 2.0), (-3.0, 2.0), (3.0, 5.0), (-5.0, -3.0)])

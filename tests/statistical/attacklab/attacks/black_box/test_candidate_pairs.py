@@ -66,23 +66,6 @@ def checked(target: Target) -> list[NeighbouringPair]:
     return pairs
 
 
-@pytest.mark.parametrize(
-    ("kind", "relation", "domain"),
-    [
-        *((kind, None, domain) for kind in (Kind.SUM, Kind.MEAN) for domain in DOMAINS),
-        *((Kind.SUM, relation, domain) for relation in list(Relation)[:2] for domain in DOMAINS[:4:3]),
-    ],
-    ids=str,
-)
-def test_pairs_of_sums_and_means_are_neighbours_of_the_claims_relation(
-    kind: Kind, relation: Relation | None, domain: Domain | None
-) -> None:
-    make = Target.sum if kind is Kind.SUM else Target.mean
-    target = make(release, bounds=(0.0, 2.0), epsilon=1.0, relation=relation, domain=domain)
-    wanted = {Relation.ADD_REMOVE, Relation.SUBSTITUTE} if relation is None else {relation}
-    assert {pair.relation for pair in checked(target)} == wanted
-
-
 @settings(max_examples=6, deadline=None)
 @given(
     bounds=st.sampled_from(BOUNDS)

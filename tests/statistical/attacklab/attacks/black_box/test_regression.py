@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from attacklab.attacks.black_box import BlackBox
 from attacklab.attacks.black_box.candidate_events import RARITIES, candidate_events
 from attacklab.attacks.black_box.regression import IN_PAIRS, patterns, regressed, regressed_on_sums
 from attacklab.attacks.black_box.scores import Learning
@@ -73,22 +72,6 @@ def test_what_two_numbers_show_only_together_is_seen_by_their_product_and_by_the
     assert len(np.unique(codes)) == 4
 
 
-def test_learned_again_from_other_outputs_it_is_the_same_rule() -> None:
-    rng = np.random.default_rng(13)
-    few, many = (learned(laplace(rng, 1.0)[:count], laplace(rng, 0.0)[:count]) for count in (2_000, SIZE))
-    found = numbers(few.outputs)
-    score = regressed(found, few)
-    assert score.learned_from(many).of(many.outputs) == pytest.approx(regressed(found, many).of(many.outputs))
-
-
-def test_numbers_that_never_vary_and_nan_are_understood() -> None:
-    rng = np.random.default_rng(14)
-    outputs = np.column_stack([np.ones(2 * SIZE), np.where(rng.random(2 * SIZE) < 0.5, np.nan, rng.random(2 * SIZE))])
-    learning = learned(outputs[:SIZE], outputs[SIZE:])
-    score = regressed(numbers(learning.outputs), learning)
-    assert np.isfinite(score.of(outputs)).all()
-
-
 def test_to_prove_an_epsilon_events_are_ranked_by_it() -> None:
     """That it is above 0 refutes 0.1 sooner; "a three", at a ratio of 20, promises more, by ten standard errors."""
     rng = np.random.default_rng(15)
@@ -110,12 +93,3 @@ def test_to_prove_an_epsilon_rare_events_of_a_score_are_offered_beside_common_on
     rare = np.minimum(shares, 1 - shares)
     assert all((rare <= rarity * 1.1).any() for rarity in RARITIES)
     assert rare.max() > RARITIES[2]
-
-
-def test_proving_learns_from_more_outputs_but_never_from_more_than_a_quarter_of_the_trials() -> None:
-    attack = BlackBox(learning=1 << 10)
-    assert attack.proving_within(10**6).learning == 8 << 10
-    assert attack.proving_within(4_000).learning == 1_000
-    assert attack.proving_within(1).learning == 64
-    assert attack.proving_within(10**6).proving
-    assert repr(attack.within(10**6)) == repr(attack)
