@@ -80,14 +80,6 @@ def kept() -> dict[str, Any]:
     return state
 
 
-def test_the_finder_finds_a_cache_in_a_module_and_its_keys() -> None:
-    square = functools.cache(lambda number: number**2)
-    square.__module__ = "mechanisms.core"  # as if it were made there
-    assert square(97) == 9409
-    assert square in caches()
-    assert any("97" in repr(key) for key in keys_of(square))
-
-
 @pytest.mark.parametrize("name", TERMS)
 def test_what_is_kept_after_a_release_tells_neither_the_private_input_nor_what_was_drawn(name: str) -> None:
     states = []

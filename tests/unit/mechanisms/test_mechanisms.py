@@ -173,18 +173,6 @@ def test_no_data_make_a_term_fail(name: str) -> None:
             assert "nan" not in outputs(name, data)
 
 
-@pytest.mark.parametrize("relation", ["substitute", "add-remove"])
-def test_a_mean_below_the_normal_doubles_raises_nothing_for_a_caller_whose_numpy_raises(relation: Relation) -> None:
-    term = exact_bounded_mean(epsilon=1, lower=0, upper=2.0**-1018, grid=Grid(-1021), relation=relation)
-    with np.errstate(all="raise"):
-        means = term.many(np.full(7, 2.0**-1020), 50, SeededBits(0))
-    assert np.all((means >= 0) & (means <= 2.0**-1018))
-
-
-def test_an_unknown_number_of_records_may_be_zero() -> None:
-    assert 3 <= exact_bounded_mean(epsilon=1, lower=3, upper=5, grid=Grid(0)).release(np.empty(0), SeededBits(0)) <= 5
-
-
 def test_monotone_utilities_allow_twice_the_exponent() -> None:
     """Probabilities in proportion to e^(ε·u), and to 2^(η·u) with a loss of η·ln 2."""
     law = exact_exponential(epsilon=1, monotone=True).law([0, 1])

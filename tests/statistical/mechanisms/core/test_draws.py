@@ -17,9 +17,7 @@ from mechanisms.core.noisy import noisy
 from mechanisms.core.records import Answer, CountFrom
 from mechanisms.core.sample import FixedSample, PoissonSample
 from mechanisms.exponential.base2.weighted_sampling import IntegerWeights, Sampler
-from mechanisms.subsampling.exact import exact_poisson_count, exact_sampled_count
 from tests.unit.mechanisms.core.test_kernel import STEP, THREE
-from tests.unit.mechanisms.core.test_snapped import SMALL, ideal
 from tests.unit.mechanisms.exponential.base2.test_weighted_sampling import SAMPLERS
 
 
@@ -29,15 +27,6 @@ def test_noise_of_different_answers_and_trials_is_independent() -> None:
     drawn = term.each(np.zeros((2, 100_000)), SeededBits(8))
     lagged = [(drawn[0], drawn[1]), (drawn[0][:-1], drawn[0][1:]), (abs(drawn[0]), abs(drawn[1]))]
     assert all(abs(np.corrcoef(first, second)[0, 1]) < 0.03 for first, second in lagged)
-
-
-def test_many_snapped_draws_have_the_law() -> None:
-    """20,000 draws stray from a probability by 0.025 with probability below 2·e^−25 (Hoeffding); the seed is fixed."""
-    outputs = SMALL.many(0.3, 20_000, SeededBits(1))
-    assert isinstance(outputs, np.ndarray)
-    assert outputs.dtype == np.float64
-    seen = Counter(outputs.tolist())
-    assert all(abs(seen[value] / 20_000 - probability) < 0.025 for value, probability in ideal(0.3).items())
 
 
 @pytest.mark.parametrize("bits", [3, 62])
@@ -64,13 +53,6 @@ def test_large_data_are_sampled_whole(size: int) -> None:
     assert abs(poisson - size / 2) < 6 * math.sqrt(size)
     fixed = noisy(CountFrom(1, "substitute"), DiscreteLaplace, 64)
     assert FixedSample(fixed, size - 1, size).release([1] * size, SeededBits(size)) == size - 1
-
-
-def test_counts_are_of_the_yeses_in_the_sample() -> None:
-    """At ε = 60 noise has a probability below 1e-25; 64 of 256 yeses, ± 42, by Hoeffding with one below 1e-5."""
-    records = np.array([0, 1, 7, -3] * 128)
-    assert abs(exact_poisson_count(epsilon=60, rate=0.25).release(records, SeededBits(1)) - 64) < 42
-    assert exact_sampled_count(epsilon=60, size=512, records=512).release(records, SeededBits(1)) == 256
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=["rejection", "bisection", "rounds"])

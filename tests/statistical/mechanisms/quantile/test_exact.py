@@ -44,20 +44,6 @@ def test_both_paths_have_the_law_of_the_closed_formula(records: list[float], qua
             assert abs(seen[float(candidate)] / 3_000 - weight) < 0.065
 
 
-def test_candidates_begin_at_the_lower_end_wherever_it_lies() -> None:
-    """The least record is the quantile 0, and all of them lie at the lower end."""
-    for lower in (-40, -1, 7):
-        term = exact_quantile(epsilon=10**6, quantile=0, lower=lower, upper=lower + 3, grid=Grid(-1))
-        assert {*term.many([lower] * 9, 20, SeededBits(1))} == {float(lower)}
-
-
-def test_many_equal_records_neither_underflow_nor_fail() -> None:
-    term = exact_quantile(epsilon=1, quantile=Fraction(3, 4), lower=0, upper=100, grid=Grid(2))
-    for count in (5961, 5962):
-        assert set(term.many([52.0] * count, 1_000, SeededBits(3))) == {52.0}
-        assert 0 <= term.release([50.0] * count, SeededBits(4)) <= 100
-
-
 def test_the_claim_is_accepted_and_that_with_the_median_s_sensitivity_has_no_rule() -> None:
     exact, naive = (
         json.loads(json.dumps(certificate("a quantile", make(epsilon=1, quantile=Fraction(3, 4), **FEW))))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import pickle
 from bisect import bisect_right
 from fractions import Fraction
 from functools import cache
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 import pytest
@@ -120,13 +118,6 @@ def test_noise_is_what_the_evidence_says_for_every_law(law: Law) -> None:
     assert noise_of(law).many(2**14 + 9, bits).tolist() == modelled(law, 2**14 + 9, bits)
 
 
-def test_noise_is_added_to_each_value_alike() -> None:
-    values = np.arange(-40_000, 40_000, dtype=np.int64) * 2**36
-    expected = values + noise_of(FINE).many(len(values), SeededBits(5))
-    noise_of(FINE).add(values, SeededBits(5))
-    assert values.tolist() == expected.tolist()
-
-
 def test_a_remainder_beyond_62_bits_is_brought_there(monkeypatch: pytest.MonkeyPatch) -> None:
     for drawn, kept in ((2**70, 2**62), (-(2**70), -(2**62)), (2**62 - 1, 2**62 - 1)):
         monkeypatch.setattr("mechanisms.core.remainder.inverted", lambda *_, drawn=drawn: drawn)
@@ -140,45 +131,3 @@ def test_one_draw_is_by_inversion_and_makes_no_table() -> None:
             invert(law, SeededBits(seed)) for seed in range(3)
         ]
         assert "table" not in vars(noise)
-
-
-def test_one_draw_is_a_sub_sampler_with_arguments_that_can_be_compared() -> None:
-    calls = []
-
-    class Asked(RandomBits):
-        def take(self, count: int) -> int:
-            raise AssertionError(f"only calls are expected, not {count} bits")
-
-        def call(self, sampler: Any, *arguments: object) -> Any:
-            calls.append((sampler, arguments))
-            return 17
-
-    assert [Noise(DiscreteLaplace(scale)).one(Asked()) for scale in (Fraction(2), Fraction(4, 2))] == [17, 17]
-    assert calls[0] == calls[1]
-    assert len({hash(call) for call in calls}) == 1
-
-
-def test_a_table_is_made_once_and_serves_every_array() -> None:
-    noise = Noise(OPEN)
-    noise.many(3, SeededBits(1))
-    table = noise.table
-    noise.many(3, SeededBits(2))
-    assert noise.table is table
-    copy = pickle.loads(pickle.dumps(noise))  # noqa: S301
-    assert copy == noise
-    assert copy.many(1000, SeededBits(3)).tolist() == noise.many(1000, SeededBits(3)).tolist()
-
-
-def test_chunks_of_different_sources_are_independent_of_each_other() -> None:
-    """What many draws return for words does not depend on what was drawn before with the same table."""
-    noise = Noise(OPEN)
-    first = noise.many(2**15 + 5, SeededBits(1)).tolist()
-    noise.many(77, SeededBits(2))
-    assert noise.many(2**15 + 5, SeededBits(1)).tolist() == first
-
-
-@pytest.mark.parametrize("law", [OPEN, FINE], ids=named)
-def test_no_setting_of_numpy_changes_noise(law: Law) -> None:
-    expected = noise_of(law).many(2**14 + 9, Recorded(1, last_words_at=(7,))).tolist()
-    with np.errstate(all="raise"):
-        assert noise_of(law).many(2**14 + 9, Recorded(1, last_words_at=(7,))).tolist() == expected

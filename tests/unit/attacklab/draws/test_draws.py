@@ -84,14 +84,6 @@ def test_a_draw_is_repeated(name: str) -> None:
     assert any(not np.array_equal(first.output, other.output) for other in others)
 
 
-def test_the_same_seed_gives_the_same_draws() -> None:
-    def release(_: Any, rng: np.random.Generator) -> Any:
-        return rng.laplace(), random.random(), np.random.normal(), np.random.default_rng().normal(), secrets.randbits(9)
-
-    with watching():
-        assert run(release, None, Draws.fresh(5)).output == run(release, None, Draws.fresh(5)).output
-
-
 def test_a_change_is_the_value_of_that_draw() -> None:
     def release(x: float, rng: np.random.Generator) -> float:
         return x + rng.laplace(0, 2.0) + rng.normal(0, 1.0)

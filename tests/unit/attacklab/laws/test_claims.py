@@ -90,13 +90,6 @@ def test_the_least_mu_is_the_greatest_that_any_event_needs(p: Law, q: Law) -> No
     assert smallest_mu(q, p).lower == pytest.approx(found.lower, abs=1e-12)
 
 
-@settings(deadline=None, max_examples=20)
-@given(closed_laws, closed_laws, st.sampled_from([0.0, 0.25, 1.0, 3.0]))
-def test_a_mu_that_is_enough_has_a_profile_above_that_of_the_laws(p: Law, q: Law, epsilon: float) -> None:
-    mu = max(smallest_mu(p, q).upper, 1e-6)
-    assert smallest_delta(p, q, epsilon).lower <= GaussianDP(mu).delta_at(epsilon)
-
-
 @settings(deadline=None, max_examples=15)
 @given(open_laws, open_laws, st.integers(0, 3), st.integers(0, 3))
 def test_what_open_laws_need_is_needed_wherever_their_mass_lies(p: Law, q: Law, here: int, there: int) -> None:
@@ -136,11 +129,6 @@ def test_renyi_divergences_are_those_of_mpmath(order: float) -> None:
         assert found.above() - found.below() < 1e-12
 
 
-def test_an_order_of_one_or_less_is_refused() -> None:
-    with pytest.raises(ValueError, match="must be greater than 1, not 1"):
-        renyi_divergence(HALF, HALF, 1)
-
-
 @pytest.mark.parametrize(("law", "rho"), [(flipped(2.0), 0.72753), (exponential(2.0), 0.44939)])
 def test_what_permute_and_flip_and_the_exponential_mechanism_need_at_epsilon_two(law: Law, rho: float) -> None:
     """The largest D_α/α over a grid of orders in steps of a thousandth, by mpmath; ρ = ε²/8 is 0.5."""
@@ -162,10 +150,6 @@ def test_a_chain_proves_a_little_more_than_the_largest_ratio_and_nothing_less(p:
     greatest = max(renyi_divergence(*pair, order).above() / order for pair in ((p, q), (q, p)) for order in orders)
     assert not keeps_zcdp(p, q, 0.999 * least)
     assert keeps_zcdp(p, q, 1.02 * max(least, greatest))
-
-
-def test_a_chain_ends_where_every_order_keeps_the_claim_by_the_largest_loss_alone() -> None:
-    assert keeps_zcdp(HALF, coin(Fraction(2, 5)), 0.3)
 
 
 LIAR = Law({0: mpq(1, 2), 1: mpq(1, 2) - mpq(1, 1 << 60), 2: mpq(1, 1 << 60)})
@@ -257,17 +241,6 @@ def test_a_claim_that_promises_nothing_at_a_point_is_not_refuted_there() -> None
     assert judge(_Curve({0.0: 1.0, 42.0: 0.0}), first, second).decision is Decision.UNDECIDED
     assert judge(_Curve({0.0: 1.0, 41.0: 0.0}), first, second).decision is Decision.REFUTED
     assert judge(_Curve({0.0: 1.0}), Law({0: 1}), Law({1: 1})).decision is Decision.UNDECIDED
-
-
-def test_points_of_an_unknown_claim_that_are_out_of_range_are_left_out() -> None:
-    far = _Curve({1.0: 0.5, 2.0**21: 0.0})
-    assert judge(far, Law({0: 1}), Law({0: 1})).decision is Decision.UNDECIDED
-    assert judge(far, Law({0: 1}), Law({1: 1})).decision is Decision.REFUTED
-
-
-def test_a_chain_of_orders_that_begins_beyond_all_doubles_proves_nothing() -> None:
-    assert not keeps_zcdp(HALF, coin(mpq(1, 3)), 5e-324)
-    assert keeps_zcdp(HALF, coin(mpq(1, 3)), 1.0)
 
 
 def test_each_law_must_give_mass_to_all_that_the_other_does() -> None:

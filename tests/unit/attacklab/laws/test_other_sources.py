@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import gmpy2
 import pytest
 
 from attacklab.draws.errors import ForeignCall, OpaqueOutcome, StateChanged
@@ -61,13 +60,6 @@ def test_an_outcome_with_attributes_besides_its_fields_is_refused(kind: Any) -> 
         tag(_with_attribute(kind(1)))
 
 
-def test_roundings_that_an_mpfr_remembers_are_told_apart() -> None:
-    rounded, exact = gmpy2.mpfr("0.1", 53), gmpy2.mpfr(0.1, 53)
-    assert rounded == exact
-    assert rounded.rc != exact.rc
-    assert tag(rounded) != tag(exact)
-
-
 class _Unset:
     """A sentinel."""
 
@@ -85,16 +77,6 @@ def test_sentinels_have_laws_of_their_own(first: object, second: object) -> None
     law = enumerate_law(lambda bits: (bits.call(_marked, first), bits.call(_marked, second)))
     assert set(law) == {(i, j) for i in (0, 1) for j in (2, 3)}
     assert law.closed
-
-
-def _is_shared(first: list[int], second: list[int], bits: RandomBits) -> int:
-    return bits.take(1) + 2 * (first is second)
-
-
-def test_one_list_given_twice_is_not_two_lists() -> None:
-    one: list[int] = []
-    law = enumerate_law(lambda bits: (bits.call(_is_shared, one, []), bits.call(_is_shared, one, one)))
-    assert set(law) == {(i, j) for i in (0, 1) for j in (2, 3)}
 
 
 class _Level:

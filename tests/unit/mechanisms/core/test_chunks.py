@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations_with_replacement, permutations, product
@@ -14,9 +13,8 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from mechanisms.core.chunks import ChunkTotal, Numbered, nearest_double, numbered
+from mechanisms.core.chunks import ChunkTotal, Numbered, nearest_double
 from mechanisms.core.grid import Grid
-from tests.unit.mechanisms.core.databases import one_more
 
 Statistic = Callable[[np.ndarray], Any]
 ROUNDED = (3.0, 2.0**54, -(2.0**54), 0.7, 0.0, -0.0, math.nan)
@@ -62,13 +60,6 @@ def test_one_record_without_a_person_moves_the_total_by_the_stability_at_most_in
             assert {total.of(order) for order in permutations(x)} == {here}
             moves |= {abs(total.of([*x, record]) - here) for record in records}
     assert 32 < max(moves) <= total.stability == 64
-
-
-def test_as_a_set_the_people_of_a_record_less_are_one_person_less() -> None:
-    for fewer, more in one_more([0.0, 1.0, -0.0, 2], 4):
-        left, right = (Counter(person for person, _ in numbered(x)) for x in (fewer, more))
-        assert not left - right
-        assert sum((right - left).values()) == 1
 
 
 @pytest.mark.parametrize("statistic", [np.mean, np.sum, lambda values: float(np.sign(1 / values[0]))])
@@ -142,22 +133,6 @@ def test_whatever_a_statistic_does_nothing_but_a_chunks_answer_shows_it(
     assert capfd.readouterr() == ("", "")
 
 
-def test_an_interruption_by_the_user_still_interrupts() -> None:
-    def interrupted(_: np.ndarray) -> float:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        query(interrupted).of([("Ada", 1.0)])
-
-
-def test_chunks_depend_on_the_key_and_spread_evenly() -> None:
-    """The largest of 600 Poisson(54) counts stays below 54 + 8·√54 but with probability below 1e-9."""
-    one, two = (ChunkTotal(np.mean, 600, key, Fraction(0), Fraction(1), Grid(0)) for key in (b"one", b"two"))
-    counts = np.bincount([one.chunk_of(str(i)) for i in range(32_561)], minlength=600)
-    assert counts.max() < 54 + 8 * math.sqrt(54)
-    assert any(one.chunk_of(str(i)) != two.chunk_of(str(i)) for i in range(9))
-
-
 def test_chunks_are_those_of_a_keyed_hash_that_others_can_compute() -> None:
     """Python: int.from_bytes(hashlib.blake2b(name, digest_size=16, key=b"public").digest()) mod 600."""
     chunks = ChunkTotal(np.mean, 600, b"public", Fraction(0), Fraction(1), Grid(0))
@@ -170,13 +145,6 @@ def test_no_person_is_lost_at_any_size(size: int) -> None:
     assert count.of((str(person), 0.0) for person in range(size)) == size
     assert Numbered(count).of([1.0] * size) == size
     assert Numbered(count).of(np.arange(size)) == size
-
-
-def test_bounds_need_not_be_points_of_the_grid() -> None:
-    chunks = ChunkTotal(np.max, 3, b"", Fraction(1, 4), Fraction(1, 4) + 5, Grid(0))
-    assert chunks.stability == 5
-    assert chunks.of([]) == 6
-    assert chunks.of([("Ada", 100)]) == 4 + 5
 
 
 def test_values_are_read_each_as_the_nearest_double() -> None:

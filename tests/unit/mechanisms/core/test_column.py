@@ -34,13 +34,6 @@ def test_no_neighbour_moves_a_column_beyond_its_stability(relation: Any) -> None
         assert farthest(query, neighbours(VALUES, 3, relation)) == query.stability
 
 
-def test_a_column_is_the_query_of_its_numbers() -> None:
-    total = Total(Fraction(-1), Fraction(3), Grid(-2))
-    assert Column(total, odd).of(VALUES) == total.of([math.nan, Fraction(7, 3), math.nan, math.inf, -0.25])
-    assert Column(total, odd).of([]) == 0
-    assert Column(CountFrom(Fraction(0)), odd).of(VALUES) == 2
-
-
 TYPED = (1, True, 1.0, Fraction(1), "1", (1,), 2)
 
 

@@ -21,7 +21,6 @@ from mechanisms.core.maps import Quotient, Share, Within, WithOrigins, ratio
 from mechanisms.core.noisy import Noisy, noisy
 from mechanisms.core.ranks import RankScores
 from mechanisms.core.records import Answer, Count, Total
-from mechanisms.core.restated import Restated
 from mechanisms.core.select import Select
 from mechanisms.core.term import OneByOne, encoded
 from tests.unit.mechanisms.enumeration import law_of
@@ -39,14 +38,6 @@ def test_losses_of_parts_add_up_and_their_outputs_come_in_order() -> None:
     assert [round(float(np.median(part))) for part in released] == [6, 3]
     total, count = both.release([1, 2, 3], SeededBits(2))
     assert (type(total), type(count)) == (float, float)
-
-
-def test_parts_draw_independently() -> None:
-    law = law_of(Both((SMALL, SMALL)).prepared(True).one)
-    lie, truth = Fraction(1, 4), Fraction(3, 4)
-    assert law == {
-        (True, True): truth**2, (True, False): truth * lie, (False, True): lie * truth, (False, False): lie**2
-    }  # fmt: skip
 
 
 def test_a_map_sees_what_was_released_and_loses_nothing() -> None:
@@ -77,11 +68,6 @@ def test_the_public_maps_are_their_formulas_on_numbers_and_arrays() -> None:
     assert Share(4, -1.0)(np.array([6.0, -2.0])).tolist() == [0.5, -1.5]
     assert ratio(TOTAL, COUNT, -1, 10, 2).function == quotient
     assert type(Mapped(TOTAL, Within(0.0, 1.0)).release([1], SeededBits(0))) is float
-
-
-def test_a_ratio_is_of_a_total_and_a_count_in_this_order() -> None:
-    total, count = (noisy(query, DiscreteLaplace, 640) for query in (Total(0, 10, Grid(0)), Count()))
-    assert ratio(total, count, 0, 10).release([9, 9, 9], SeededBits(1)) == 9.0
 
 
 def test_the_number_of_records_is_free_where_it_is_public_and_nowhere_else() -> None:
@@ -130,36 +116,11 @@ def test_a_question_beyond_the_budget_or_about_others_is_refused(ask: Any, said:
         Session(ask, 2 * SMALL.claim.epsilon, "bit").release(True, SeededBits(0))
 
 
-def test_terms_are_json_down_to_their_leaves() -> None:
-    term = encoded(Mapped(Both((TOTAL, COUNT)), Quotient(0.0, 10.0)))
-    assert term["is"] == "Mapped"
-    assert [part["query"]["is"] for part in term["mechanism"]["parts"]] == ["Total", "Count"]
-    assert term["function"] == {
-        "is": "Quotient", "lower": {"float": "0x0.0p+0"}, "upper": {"float": (10.0).hex()},
-        "origin": {"float": "0x0.0p+0"},
-    }  # fmt: skip
-    assert encoded(Mapped(COUNT, abs))["function"] == {"function": "builtins:abs", "sha256": None}
-    with pytest.raises(TypeError, match="no form for a field of type object"):
-        encoded(object())
-
-
 def test_answers_of_two_sensitivities_have_two_sets_of_neighbours() -> None:
     near, far = (noisy(Answer(sensitivity, Grid(0)), DiscreteLaplace, 1) for sensitivity in (1, 2))
     assert Both((near, Mapped(near, abs))).claim == ApproximateDP(Fraction(2))
     with pytest.raises(ValueError, match="answers of one sensitivity"):
         Both((near, Mapped(far, abs)))
-
-
-def test_a_class_of_somebody_else_is_not_taken_for_one_of_ours() -> None:
-    assert encoded(Asking())["is"] == f"{__name__}:Asking"
-
-
-def test_a_session_subtracts_rationals() -> None:
-    """Ten times the double 0.1 is more than 1, whatever floating point says."""
-    session = Session(lambda *_: Restated(RationalResponse(0.49), ApproximateDP(0.1)), 1, "bit")
-    with pytest.raises(ValueError, match="of the budget is left"):
-        session.release(True, SeededBits(0))
-    assert 10 * Fraction(0.1) > 1 > 9 * Fraction(0.1)
 
 
 @dataclass(frozen=True)

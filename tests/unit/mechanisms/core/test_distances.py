@@ -45,11 +45,3 @@ def test_a_selection_by_distances_decays_by_the_same_factor_at_every_step() -> N
     )
     weights = {place: Fraction(3, 4) ** abs(place - 3) for place in range(6)}
     assert law == {place: weight / sum(weights.values()) for place, weight in weights.items()}
-
-
-def test_on_a_finite_grid_the_loss_is_above_that_of_the_factor_and_within_twice_it() -> None:
-    term = SelectBase2(Distances(Fraction(1), Fraction(0), Fraction(7), Grid(0)), Fraction(1, 2))
-    laws = [law_of(partial(term.release, answer)) for answer in range(8)]
-    ratios = [laws[a][o] / laws[b][o] for a in range(8) for b in range(8) if abs(a - b) <= 1 for o in laws[a]]
-    assert 2 < max(ratios) <= 4
-    assert math.log(max(ratios)) <= float(term.claim.epsilon) == pytest.approx(math.log(4))

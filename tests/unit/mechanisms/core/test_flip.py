@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
 import gmpy2
-import numpy as np
 import pytest
 
-from attacklab.model.random_bits import SeededBits, TapedBits, TapeEnded
-from mechanisms.core import flip
 from mechanisms.core.claims import ApproximateDP
 from mechanisms.core.flip import (
     RationalResponse,
@@ -21,7 +17,6 @@ from mechanisms.core.flip import (
     ShuffledResponse,
     delta_of_shuffled,
     enclose_logistic,
-    logistic_coin,
 )
 from tests.unit.mechanisms.enumeration import law_of
 
@@ -35,30 +30,6 @@ def test_the_truth_has_its_probability(epsilon: Any) -> None:
         assert 0 <= ideal - gmpy2.mpq(law[truth]) < gmpy2.mpq(1, 2**90)
         assert 0 <= 1 - ideal - gmpy2.mpq(law[not truth]) < gmpy2.mpq(1, 2**90)
     assert Response(epsilon).claim == ApproximateDP(Fraction(epsilon))
-
-
-@pytest.mark.parametrize(("bits", "tells_the_truth"), [("0", True), ("100", True), ("11", False)])
-def test_no_more_bits_are_taken_than_decide(bits: str, tells_the_truth: bool) -> None:
-    """The truth has the probability 0.731."""
-    tape = TapedBits(int(bits, 2), len(bits))
-    assert Response(Fraction(1)).release(True, tape) is tells_the_truth
-    assert tape.left == 0
-
-
-def test_the_truth_has_its_probability_however_wide_the_enclosures_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some strings of 12 bits are not long enough then, and no other one decides wrongly."""
-    monkeypatch.setattr(flip, "enclose_logistic", lambda gamma, precision: enclose_logistic(gamma, precision // 16))
-    decided = Counter(decision_of(word) for word in range(1 << 12))
-    probability = 2**12 / (1 + math.exp(-1))
-    assert decided[True] <= probability <= decided[True] + decided[None]
-    assert decided[None] < 1 << 10
-
-
-def decision_of(word: int) -> bool | None:
-    try:
-        return logistic_coin(Fraction(1), TapedBits(word, 12))
-    except TapeEnded:
-        return None
 
 
 @pytest.mark.parametrize("gamma", [Fraction(1, 10**9), Fraction(1), Fraction(64), Fraction(65), Fraction(10**6)])
@@ -107,15 +78,3 @@ def test_delta_is_that_of_the_laws(people: int) -> None:
             worst = max(worst, sum((max(p - factor * other[y], Fraction(0)) for y, p in one.items()), Fraction(0)))
     assert float(delta_of_shuffled(epsilon, flip, people)) == pytest.approx(float(worst), abs=1e-15)
     assert ShuffledResponse(flip, people, epsilon).claim.delta == delta_of_shuffled(epsilon, flip, people)
-
-
-def test_answers_of_any_accepted_type_are_read() -> None:
-    term = ShuffledResponse(Fraction(1, 10**12), 4, 1)
-    for records in (
-        [0, 1, 1, 0],
-        [False, True, 2.5, math.nan],
-        np.array([0, 1, 7, -1]),
-        np.array([0.0, 1.0, 1.5, 0.5]),
-    ):
-        assert sum(term.release(records, SeededBits(3))) == 2
-    assert {type(bit) for bit in term.release([0, 1, 1, 0], SeededBits(3))} == {int}

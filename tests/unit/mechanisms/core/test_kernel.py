@@ -11,7 +11,6 @@ import mpmath
 import pytest
 
 from attacklab.model.random_bits import TapedBits
-from mechanisms.core.claims import ApproximateDP
 from mechanisms.core.grid import Grid
 from mechanisms.core.kernel import Kernel
 from mechanisms.core.records import Answer
@@ -30,11 +29,6 @@ IMPOSSIBLE = ((4, 4, 0), (2, 4, 2), (1, 2, 5))
 def test_each_answer_has_the_law_of_its_row(answer: float, row: int) -> None:
     law = law_of(partial(Kernel(STEP, -1, THREE).release, answer))
     assert law == {float(step): Fraction(words, 8) for step, words in zip((-1, 0, 1), THREE[row], strict=True)}
-
-
-def test_an_outcome_without_words_does_not_occur() -> None:
-    term = Kernel(Answer(Fraction(1), Grid(1)), 0, ((0, 3, 0, 1), (1, 1, 1, 1)), Fraction(1))
-    assert law_of(partial(term.release, -7)) == {2.0: Fraction(3, 4), 6.0: Fraction(1, 4)}
 
 
 def test_every_draw_takes_all_its_bits_and_compares_with_every_sum() -> None:
@@ -74,8 +68,3 @@ def test_approximate_claims_are_the_greatest_excess() -> None:
         ideal = max(2.0, 5 - 2 * math.exp(epsilon)) / 8
         assert claim.epsilon == epsilon
         assert 0 <= float(claim.delta) - ideal < 1e-15
-
-
-def test_rows_that_are_alike_lose_nothing() -> None:
-    assert Kernel(STEP, -1, ((4, 4), (4, 4)), Fraction(1)).claim == ApproximateDP(Fraction(1))
-    assert Kernel(STEP, -1, ((4, 4), (4, 4))).claim == ApproximateDP(Fraction(0))

@@ -11,7 +11,6 @@ import mpmath
 import numpy as np
 import pytest
 
-from attacklab.model.random_bits import SeededBits
 from mechanisms.core.claims import ApproximateDP, Claim, GaussianDP, ProfileDP, RenyiDP, ZeroConcentratedDP
 from mechanisms.core.compose import Both, Mapped
 from mechanisms.core.grid import Grid
@@ -20,7 +19,7 @@ from mechanisms.core.maps import Within
 from mechanisms.core.noisy import Noisy
 from mechanisms.core.records import Answer
 from mechanisms.core.restated import Restated
-from mechanisms.core.term import Mechanism, encoded
+from mechanisms.core.term import Mechanism
 
 ONE = Fraction(1)
 ANSWER = Answer(ONE, Grid(0))
@@ -122,18 +121,3 @@ def _times(claim: Any, factor: Fraction) -> Any:
     place = len(numbers) - 1 if numbers[-1] else 0
     numbers[place] *= factor
     return type(claim)(*numbers)
-
-
-def test_it_runs_the_inner_mechanism_bit_for_bit() -> None:
-    term = Restated(DISCRETE, ZeroConcentratedDP(ONE))
-    answers = np.array([[0.0, 7.0], [1.0, -3.0]])
-    runs: list[tuple[Any, Any]] = [
-        (one.release(2.0, SeededBits(3)), one.many(2.0, 9, SeededBits(4)).tolist()) for one in (term, DISCRETE)
-    ]
-    assert runs[0] == runs[1]
-    assert np.array_equal(term.each(answers, SeededBits(5)), DISCRETE.each(answers, SeededBits(5)))
-    assert encoded(term) == {
-        "is": "Restated",
-        "mechanism": encoded(DISCRETE),
-        "promised": {"is": "ZeroConcentratedDP", "rho": {"rational": "1"}},
-    }

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import mpmath
 import pytest
-from gmpy2 import mpfr, mpq
+from gmpy2 import mpq
 
-from mechanisms.core.rounding import exp_above, fraction, log_above, rounding
+from mechanisms.core.rounding import exp_above, log_above, rounding
 
 
 @pytest.mark.parametrize("number", [Fraction(1, 3), Fraction(7), Fraction(10**9 + 7, 3), 1 + Fraction(1, 10**20)])
@@ -29,8 +29,3 @@ def test_contexts_round_down_and_up_with_the_precision_that_is_asked_for() -> No
     down, up = rounding(10)
     assert (down.div(1, 3), up.div(1, 3)) == (mpq(341, 1024), mpq(683, 2048))
     assert down.precision == up.precision == 10
-
-
-def test_a_number_of_gmpy2_is_read_exactly() -> None:
-    assert fraction(mpq(-7, 3)) == Fraction(-7, 3)
-    assert fraction(mpfr("0.1")) == Fraction(0.1)

@@ -53,14 +53,3 @@ def test_rows_are_an_array_of_two_dimensions_if_they_are_doubles() -> None:
     assert mixed == [[Fraction(1, 2), 1], [Fraction(1, 3), 2]]
     assert QUERY.of_each([]) == []
     assert QUERY.of_each(np.zeros((0, 3))).shape == (0, 3)
-
-
-def test_the_parameters_are_kept_as_rationals() -> None:
-    assert (QUERY.sensitivity, QUERY.lower, QUERY.upper, QUERY.monotone) == (
-        Fraction(2),
-        Fraction(-1),
-        Fraction(3),
-        True,
-    )
-    assert utilities(0.1).sensitivity == Fraction(0.1)
-    assert utilities(utility_range=(1, 1)).lower == 1

@@ -132,19 +132,6 @@ def test_no_weight_of_a_term_falls_by_more_than_the_ratio(epsilon: Any, steps: i
         assert all(heavy >= light >= each.ratio * heavy for heavy, light in pairwise(each.weights))
 
 
-def test_the_table_reaches_the_end_of_a_range_that_is_no_whole_number_of_units() -> None:
-    assert len(fixed(HALF, 2, most=5).weights) == len(fixed(HALF, 2, most=6).weights) == 2 * 3 + 1
-
-
-def test_units_below_all_doubles_are_counted_exactly() -> None:
-    tiny = Fraction(1, 2**1040)
-    term = SelectFixedWork(Utilities(tiny, Fraction(0), 3 * tiny), HALF, precision=4, spare=4)
-    shallow = SelectFixedWork(Utilities(Fraction(1), Fraction(0), Fraction(3)), HALF, precision=4, spare=4)
-    for tape in range(1 << tickets_of(term, 2).bits):
-        bits, same = (TapedBits(tape, tickets_of(term, 2).bits) for _ in range(2))
-        assert term.release(np.array([0.0, 2 * float(tiny)]), bits) == shallow.release(np.array([0.0, 2.0]), same)
-
-
 def test_weights_rounded_to_nearest_break_the_claim() -> None:
     """Some then fall by more than the ratio."""
     term = fixed(SEVEN_EIGHTHS, precision=2, spare=30)
@@ -306,10 +293,3 @@ def test_doubles_are_at_the_levels_of_the_rationals_that_they_are(
     assert select_dyadic._depths(query, query.of([*doubles, Fraction(0)]), steps)[:-1] == expected
     monkeypatch.setattr(select_dyadic, "_shortfalls", lambda *_: [])
     assert (select_dyadic._depths(query, given, steps) == expected) is at_once
-
-
-def test_tables_that_would_be_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(select_dyadic, "MOST_LEVELS", 4)
-    assert len(fixed(HALF, precision=3, most=3).weights) == 4
-    with pytest.raises(ValueError, match="more than 4 levels; narrow the range or raise epsilon"):
-        fixed(HALF, precision=30, most=30)

@@ -10,7 +10,6 @@ import mpmath
 import pytest
 from gmpy2 import mpq
 
-from mechanisms.core.claims import ApproximateDP
 from mechanisms.core.grid import Grid
 from mechanisms.core.snapped import Snapped
 from tests.unit.mechanisms.enumeration import law_of
@@ -55,12 +54,6 @@ def test_tails_enclose_those_of_ideal_noise_closely(precision: int) -> None:
                 mpmath.mpf(mpq(end).numerator) / mpq(end).denominator for end in snap.tail(outcome, precision)
             )
             assert lower < ideal < upper < lower * (1 + mpmath.mpf(2) ** (8 - precision))
-
-
-def test_its_loss_is_reached_at_the_ends() -> None:
-    losses = [math.log(p / q) for p, q in zip(ideal(6.25).values(), ideal(7.0).values(), strict=True)]
-    assert max(map(abs, losses)) == pytest.approx(0.5)
-    assert SMALL.claim == ApproximateDP(Fraction(1, 2))
 
 
 @pytest.mark.parametrize(

@@ -68,13 +68,6 @@ def test_the_threshold_is_the_least_that_noise_reaches_rarely_enough(
     assert 1 <= claimed < 1 + 2.0**-50
 
 
-def test_test_and_value_split_epsilon() -> None:
-    term = tested.propose_test_release(mean(100, Grid(-6)), Fraction(1, 4), 1, 0.001)
-    output, (test_scale, value_scale) = scripted(term, np.full(5000, 50.0), [0, 3])
-    assert output == 50 + 3 / 64
-    assert 1 / test_scale + 16 / value_scale == 1 == term.claim.epsilon
-
-
 def test_the_claim_is_derived_from_the_laws_and_the_threshold() -> None:
     laws = DiscreteLaplace(Fraction(10)), DiscreteLaplace(Fraction(3))
     claim = tested.Tested(mean(100), 5, *laws, 20).claim

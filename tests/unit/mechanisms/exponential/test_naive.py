@@ -11,7 +11,6 @@ import pytest
 from mechanisms.exponential.naive import (
     naive_exponential,
     naive_exponential_low_precision,
-    naive_exponential_stabilised,
 )
 
 
@@ -51,13 +50,6 @@ def test_selections_are_those_of_the_textbooks_loop(utilities: list[float]) -> N
     assert list(selected) == [textbook_loop(weights, uniform) for uniform in UNIFORMS]
 
 
-def test_stabilised_selections_are_those_of_the_loop_over_shifted_utilities() -> None:
-    utilities = [1e6, 1e6 - 3.0, 1e6 - 0.5]
-    selected = naive_exponential_stabilised(utilities, len(UNIFORMS), Given(*UNIFORMS), epsilon=2.0)
-    weights = [float(np.exp(u - 1e6)) for u in utilities]
-    assert list(selected) == [textbook_loop(weights, uniform) for uniform in UNIFORMS]
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
 def test_low_precision_sums_are_rounded_to_the_format_at_every_step(dtype: type) -> None:
     utilities = -np.linspace(0.0, 4.0, 300)
@@ -89,7 +81,3 @@ def test_zero_rounding_makes_an_outcome_certain_whichever_way_the_uniform_falls(
 @pytest.mark.parametrize("utilities", [[-4000.0, -4001.0], [4000.0, 0.0], [4000.0, 4000.0], [0.0, math.nan]], ids=str)
 def test_vanished_overflowed_and_undefined_weights_give_no_outcome(utilities: list[float]) -> None:
     assert naive_exponential(utilities, 3, np.random.default_rng(0), epsilon=0.5) == [None] * 3
-
-
-def test_stabilising_finds_no_outcome_beside_an_infinite_utility() -> None:
-    assert naive_exponential_stabilised([math.inf, 0.0], 2, np.random.default_rng(1), epsilon=1.0) == [None] * 2

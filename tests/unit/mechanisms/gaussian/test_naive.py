@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,12 +10,6 @@ import pytest
 from mechanisms.gaussian.naive import Sampler, box_muller, inverse_cdf, naive_gaussian, polar, ziggurat
 
 SAMPLERS = [box_muller, polar, ziggurat, inverse_cdf]
-
-
-@pytest.mark.parametrize("sampler", [box_muller, polar])
-@pytest.mark.parametrize("count", [0, 1, 2, 7])
-def test_samplers_of_pairs_give_as_many_as_asked_for(sampler: Sampler, count: int) -> None:
-    assert sampler(count, np.random.default_rng(1)).shape == (count,)
 
 
 def test_a_box_muller_pair_comes_from_two_uniforms_by_the_textbook_formula() -> None:
@@ -47,13 +38,3 @@ def test_the_mechanism_adds_scaled_normals_to_the_answer(sampler: Sampler) -> No
     outputs = naive_gaussian(3.0, 9, np.random.default_rng(8), sigma=0.7, sampler=sampler)
     normals = sampler(9, np.random.default_rng(8))
     assert np.array_equal(outputs, 3.0 + 0.7 * normals)
-
-
-@pytest.mark.parametrize("sampler", [box_muller, ziggurat])
-@pytest.mark.parametrize("real", [float, np.float64])
-def test_a_binary32_sampler_makes_a_binary32_mechanism(
-    sampler: Callable[..., Any], real: Callable[[float], float]
-) -> None:
-    short = partial(sampler, dtype=np.float32)
-    outputs = naive_gaussian(real(1.0), 4, np.random.default_rng(8), sigma=real(2.0), sampler=short)
-    assert outputs.dtype == np.float32

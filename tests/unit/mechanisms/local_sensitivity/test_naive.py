@@ -31,27 +31,11 @@ def test_a_record_below_0_is_not_clipped_by_the_textbook_code() -> None:
     assert answer == -999_850 / 3
 
 
-def test_a_proposed_bound_of_2_divides_by_0() -> None:
-    with pytest.raises(ZeroDivisionError):
-        naive_ptr_mean(np.ones(3), 1, np.random.default_rng(0), upper=1, bound=2, epsilon=1, delta=0.1)
-
-
 @pytest.mark.parametrize("size", [1, 7, CENSUS_SIZE])
 def test_the_noise_scale_of_the_local_sensitivity_mean_gives_the_size_away(size: int) -> None:
     release = partial(naive_local_sensitivity_mean, upper=100.0, epsilon=0.5)
     (scale,) = noise_scales(release, np.full(size, 40.0), 1)
     assert round(100 / (0.5 * scale)) - 1 == size
-
-
-def test_the_local_sensitivity_mean_clips_on_both_sides() -> None:
-    records = np.array([-50.0, 20.0, 400.0])
-    assert naive_local_sensitivity_mean(records, 2, ScriptedLaplace(0.5), upper=100, epsilon=1).tolist() == [40.5, 40.5]
-
-
-def test_the_mean_of_nobody_is_nan() -> None:
-    with pytest.warns(RuntimeWarning):
-        outputs = naive_local_sensitivity_mean(np.array([]), 2, np.random.default_rng(0), upper=100, epsilon=1)
-    assert np.isnan(outputs).all()
 
 
 def ptr_passes(records: NDArray[np.float64], bound: float, test_noise: float) -> bool:
@@ -96,17 +80,6 @@ def test_naive_propose_test_release_spends_epsilon_on_the_test_and_again_on_the_
     assert test_loss + release_loss > 1.99
 
 
-def test_naive_propose_test_release_refuses_or_answers_trial_by_trial() -> None:
-    records = np.full(20_010, 40.0)
-    outputs = naive_ptr_mean(
-        records, 1000, np.random.default_rng(3), upper=100.0, bound=0.005, epsilon=1.0, delta=CENSUS_DELTA
-    )
-    assert len(outputs) == 1000
-    answers = [output for output in outputs if output is not None]
-    assert 0 < len(answers) < 1000
-    assert all(abs(answer - 40) < 0.005 * 40 for answer in answers)
-
-
 def test_600_chunks_of_the_census_are_593() -> None:
     seen: list[int] = []
 
@@ -145,11 +118,3 @@ def test_naive_smooth_sensitivity_breaks_its_delta_between_199_and_200_people() 
     divergence = math.exp(-cut / wide) - math.e * math.exp(-cut / narrow)
     assert divergence > 0.08
     assert divergence > 1e7 * CENSUS_DELTA
-
-
-def test_the_same_seed_gives_the_same_outputs() -> None:
-    def outputs(seed: int) -> list[float]:
-        rng = np.random.default_rng(seed)
-        return naive_smooth_mean(np.full(300, 40.0), 5, rng, upper=100, epsilon=1, delta=0.01).tolist()
-
-    assert outputs(1) == outputs(1) != outputs(2)

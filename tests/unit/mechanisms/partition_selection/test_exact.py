@@ -51,12 +51,3 @@ def test_what_is_released_does_not_depend_on_the_order_of_the_people_nor_on_how_
         for written in (list(people), tuple(people), np.array(people), np.array(people, dtype=object))
     }
     assert len(released) == 1
-
-
-def test_keys_that_look_alike_are_two_and_nobody_and_no_trials_are_released_as_they_are() -> None:
-    term = exact_partition_selection(epsilon=50, delta=0.25)
-    keys = ["é", "e\u0301", "", "\ud800"]
-    assert [key for key, _ in term.release(keys * 5, SeededBits(6))] == ["", "e\u0301", "é", "\ud800"]
-    assert term.release([], SeededBits(6)) == ()
-    assert term.many([], 3, SeededBits(6)) == [(), (), ()]
-    assert term.many(["a"], 0, SeededBits(6)) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from functools import partial
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from mechanisms.core.term import Relation
 from mechanisms.summation.naive import (
     Summation,
     correctly_rounded_sum,
-    naive_bounded_mean,
     naive_bounded_sum,
     numpy_sum,
     pairwise_sum,
@@ -59,16 +57,3 @@ def test_the_sum_is_of_clipped_records_with_noise_of_the_declared_scale(relation
     )
     noise = np.random.default_rng(2).laplace(0, sensitivity / 0.5, 5)
     assert np.array_equal(outputs, 2.5 + noise)
-
-
-def test_the_mean_divides_sum_and_sensitivity_by_the_number_of_records() -> None:
-    outputs = naive_bounded_mean(
-        np.array([1.0, 2.0, 9.0, -9.0]), 5, np.random.default_rng(2), epsilon=1, lower=0, upper=4
-    )
-    assert np.allclose(outputs, 1.75 + np.random.default_rng(2).laplace(0, 1.0, 5), rtol=1e-15)
-
-
-def test_the_sum_is_added_up_as_it_is_told() -> None:
-    rng = np.random.default_rng(0)
-    summation = partial(wrapping_sum, dtype=np.int8)
-    assert naive_bounded_sum(np.full(2, 100.0), 1, rng, epsilon=1e9, lower=0, upper=100, summation=summation) < -50

@@ -29,15 +29,6 @@ def test_epsilon_is_enclosed_by_two_doubles_at_most_three_ulps_apart(y: int, z: 
         assert upper <= math.nextafter(math.nextafter(math.nextafter(float(lower), math.inf), math.inf), math.inf)
 
 
-def test_known_values_of_eta() -> None:
-    half = BaseTwoEta(1, 1)
-    assert half.decay == Fraction(1, 2)
-    lower, upper = half.epsilon()
-    assert lower <= 1.3862943611198906 <= upper
-    assert BaseTwoEta(3, 2, 2).decay == Fraction(9, 16)
-    assert BaseTwoEta(3, 2, 2).epsilon(monotone=True) == BaseTwoEta(9, 4).epsilon(monotone=True)
-
-
 @given(
     epsilon=st.one_of(st.floats(0.01, 60), st.fractions(Fraction(1, 100), 60), st.integers(1, 60)),
     y=st.integers(9, 60),
@@ -52,16 +43,6 @@ def test_eta_from_epsilon_is_the_largest_that_loses_no_more(epsilon: float | Fra
     steps = 1 if monotone else 2
     with gmpy2.context(precision=500):
         assert wished - loss(eta.x, y, 1, monotone) < steps * gmpy2.exp(gmpy2.mpfr(wished) / steps) / 2**y
-
-
-def test_an_epsilon_too_large_for_the_grid_gets_the_largest_eta() -> None:
-    assert BaseTwoEta.from_epsilon(1e300, y=4) == BaseTwoEta(1, 4)
-
-
-@pytest.mark.parametrize("epsilon", [1, 2, 0.5, Fraction(7, 5)])
-def test_wishing_for_an_etas_own_loss_rounded_up_gives_the_eta_back(epsilon: float) -> None:
-    eta = BaseTwoEta.from_epsilon(epsilon, y=12)
-    assert BaseTwoEta.from_epsilon(float(eta.epsilon()[1]), y=12) == eta
 
 
 def test_an_epsilon_below_the_grid_is_refused_and_never_rounded_up() -> None:

@@ -51,12 +51,6 @@ def test_both_precisions_suffice_for_every_sum_and_are_not_wasteful(
             assert worst_case_precision(eta, spread, outcomes) == least
 
 
-def test_sixty_three_heavy_outcomes_and_a_light_one_need_bits_for_both() -> None:
-    """The case that a precision blind to the number of outcomes gets wrong: 63 + 2^−9 has 15 significant bits."""
-    assert worst_case_precision(BaseTwoEta(1, 1), 9, 64) == significant_bits(63 + Fraction(1, 2**9)) == 15
-    assert empirical_precision(BaseTwoEta(1, 1), 9, 64) == 16
-
-
 @pytest.mark.parametrize("eta", ETAS, ids=str)
 def test_the_finest_bit_holds_every_weight_and_is_the_coarsest_that_does(eta: BaseTwoEta) -> None:
     weights = [(Fraction(eta.x, 2**eta.y) ** eta.z) ** level for level in range(6)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import partial
-from itertools import product
 
 import pytest
 
@@ -28,14 +27,6 @@ WEIGHTS = [(1,), (7,), (8,), (1, 1, 1), (5, 3), (0, 3, 0, 5, 0), (1, 2, 4, 8, 1)
 def test_every_index_has_exactly_its_share(sampler: Sampler, values: tuple[int, ...]) -> None:
     expected = {i: Fraction(weight, sum(values)) for i, weight in enumerate(values) if weight}
     assert law_of(sampler, IntegerWeights(values)) == expected
-
-
-@pytest.mark.parametrize("sampler", SAMPLERS, ids=["rejection", "bisection", "rounds"])
-def test_every_small_list_of_weights_has_its_exact_law(sampler: Sampler) -> None:
-    for values in product(range(4), repeat=3):
-        if any(values):
-            expected = {i: Fraction(weight, sum(values)) for i, weight in enumerate(values) if weight}
-            assert law_of(sampler, IntegerWeights(values)) == expected
 
 
 def test_algorithm_4_always_uses_its_rounds_and_keeps_the_first_in_range() -> None:

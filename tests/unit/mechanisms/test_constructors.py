@@ -1,10 +1,11 @@
-"""What constructors, makers and samplers refuse: the type of each error, and the word that it names."""
+"""What constructors say of themselves, and what they, makers and samplers refuse, by the word that the error names."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -20,12 +21,13 @@ from mechanisms.core.claims import ApproximateDP, GaussianDP, ProfileDP, RenyiDP
 from mechanisms.core.column import Column
 from mechanisms.core.compose import Both, Session, Size
 from mechanisms.core.distances import Distances
-from mechanisms.core.flip import RationalResponse, Response, ShuffledResponse
+from mechanisms.core.flip import RationalResponse, ShuffledResponse
 from mechanisms.core.gaussian_claims import least_sigma, normal_delta
-from mechanisms.core.grid import GREATEST_EXPONENT, LEAST_EXPONENT, LIMIT, Grid
+from mechanisms.core.grid import Grid
 from mechanisms.core.kernel import Kernel
 from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, RoundedGaussian, RoundedLaplace
 from mechanisms.core.local import Mean
+from mechanisms.core.maps import PointAt, ratio
 from mechanisms.core.noise import Noise
 from mechanisms.core.noisy import Noisy, noisy
 from mechanisms.core.noisy_max import NoisyMax
@@ -55,8 +57,9 @@ from mechanisms.laplace.exact import exact_dyadic_geometric
 from mechanisms.local_sensitivity.naive_jumps import naive_median
 from mechanisms.partition_selection import naive as partition
 from mechanisms.sparse_vector.exact import exact_above_threshold
-from mechanisms.subsampling.exact import exact_poisson_count, exact_sampled_count, exact_shuffled_response
+from mechanisms.subsampling.exact import exact_poisson_count
 from mechanisms.summation.naive import naive_bounded_mean, naive_bounded_sum
+from tests.unit.checker.making import TERMS as CONSTRUCTED
 
 Call = Callable[[], object]
 
@@ -122,48 +125,30 @@ def asking(*_: object) -> Any:
 
 
 QUERIES: list[tuple[str, Call]] = [
-    ("upper", lambda: Total(0, 0, WHOLE)),
     ("upper", lambda: Total(1, 0, WHOLE)),
     ("lower", lambda: Total(0.1, 1, QUARTERS)),
     ("upper", lambda: Total(0, 0.1, QUARTERS)),
     ("bounds", lambda: Total(THIRD, 1 + THIRD, WHOLE, above_lower=True)),
     ("upper", lambda: Total(0.1, 1, QUARTERS, above_lower=True)),
-    ("upper", lambda: Total(0, math.inf, WHOLE)),
-    ("relation", lambda: Total(0, 1, WHOLE, "answers")),
-    ("relation", lambda: Count("node")),
     ("cell", lambda: Histogram(())),
     ("cells", lambda: Histogram(("a", "a"))),
-    ("sensitivity", lambda: Answer(0, WHOLE)),
-    ("bound", lambda: CountFrom(math.nan)),
-    ("chunks", lambda: chunks(0)),
-    ("key", lambda: chunks(key=b"x" * 65)),
     ("upper", lambda: chunks(upper=0)),
-    *(("grid exponent", partial(Grid, wrong)) for wrong in (LEAST_EXPONENT - 1, GREATEST_EXPONENT + 1, 0.0, True, "0")),
     *(("bound", partial(QUARTERS.steps_of, "bound", wrong)) for wrong in (0.1, 2.0**52)),
     ("dimension", lambda: WHOLE.nearest_each(np.zeros((2, 2)))),
     *(("upper", partial(Mean, lower, upper, WHOLE)) for lower, upper in ((0, 0), (1, 0), (0, math.inf))),
     *(("lower", partial(Mean, lower, 3, WHOLE)) for lower in (0.5, math.nan)),
     *(("candidates", partial(RankScores, HALF, *ends, WHOLE)) for ends in ((0, 0), (1, 0), (0, 2**25))),
     ("first", lambda: RankScores(HALF, 0.5, 3, WHOLE)),
-    ("last", lambda: RankScores(HALF, 0, math.inf, WHOLE)),
     *(("quantile", partial(RankScores, q, 0, 3, WHOLE)) for q in (-0.1, 1.5, math.nan, Fraction(1, 2**20 + 1))),
-    ("sensitivity", lambda: Distances(0, 0, 4, Grid(-1))),
     *(("points", partial(Distances, 1, *ends, Grid(-1))) for ends in ((0, 0), (4, 0), (0, 1 << 19))),
     ("first", lambda: Distances(1, 0.25, 4, HALVES)),
-    ("last", lambda: Distances(1, 0, math.inf, HALVES)),
     *(("utility_range", partial(utilities, utility_range=ends)) for ends in ((1, 0), (0, math.inf))),
-    ("sensitivity", lambda: utilities(0)),
     ("outcome", lambda: Utilities().of(np.array([], dtype=np.int64))),
     *(("utilities", partial(Utilities().of_each, rows)) for rows in NO_ROWS),
-    ("sensitivity", lambda: Utilities(sensitivity=True)),
-    ("lower", lambda: Utilities(lower=-math.inf)),
-    ("upper", lambda: Utilities(upper=math.nan)),
 ]
 """What queries refuse, by ValueError, and the word that tells which argument it was."""
 
 NOISE: list[tuple[str, Call]] = [
-    *(("must be", partial(law, x)) for law in (DiscreteLaplace, RoundedGaussian) for x in (0, -1, math.nan, math.inf)),
-    *(("must be", partial(law, x)) for law in (RoundedLaplace, DiscreteGaussian) for x in (0, -1, math.nan, math.inf)),
     ("steps", lambda: GAUSSIAN.delta(-1, ONE)),
     ("epsilon", lambda: RoundedGaussian(ONE).delta(1, -ONE)),
     ("shift", lambda: normal_delta(ONE, variance=ONE, shift=-ONE)),
@@ -172,10 +157,8 @@ NOISE: list[tuple[str, Call]] = [
     ("delta", lambda: least_sigma(ONE, Fraction(1, 2**1101))),
     ("draws", lambda: Noise(SURE).many(-1, bits())),
     *(("table", partial(Table, RoundedLaplace(Fraction(scale)))) for scale in (2**58, 2**60, 2**90)),
-    ("exponent", lambda: noisy(Answer(1, Grid(-47)), DiscreteLaplace, 1)),
     ("epsilon", lambda: noisy(QUARTER_STEP, DiscreteLaplace, 0)),
     ("above 0", lambda: noisy(Count("substitute"), DiscreteLaplace, 1)),
-    ("at least 0", lambda: LAPLACE.many(0, -1, bits())),
     *(("epsilon", partial(classical_sigma, wrong, 1e-5)) for wrong in (0, 1.0)),
     ("delta", lambda: classical_sigma(0.5, 0.0)),
     ("sensitivity", lambda: classical_sigma(0.5, 1e-5, -1.0)),
@@ -193,20 +176,14 @@ NOISE: list[tuple[str, Call]] = [
 
 TERMS: list[tuple[str, Call]] = [
     ("epsilon/sensitivity", lambda: Select(Utilities(), Fraction(1, 2**1000))),
-    *(("epsilon", partial(NoisyMax, Utilities(monotone=monotone), TINY)) for monotone in (False, True)),
-    ("trials", lambda: SELECT.many([1.0], -1, bits())),
     *(("ratio", partial(SelectBase2, RANGE, ratio)) for ratio in (0, 1, Fraction(2, 3), 1.5, -HALF)),
     *(("ratio", partial(SelectFixedWork, RANGE, ratio)) for ratio in (0, 1, THIRD, -HALF, Fraction(3, 2))),
     ("range", lambda: SelectBase2(utilities(utility_range=(-(2**40), 0)), HALF)),
-    ("spare", lambda: SelectFixedWork(RANGE, HALF, spare=1)),
-    ("steps", lambda: SelectFixedWork(RANGE, HALF, steps=0)),
     ("outcome", lambda: SelectFixedWork(RANGE, HALF).release([], TapedBits(0, 0))),
-    ("positives", lambda: stream(0)),
     ("threshold", lambda: stream(1, HALF)),
     ("pure DP", lambda: stream(1, 1, GAUSSIAN, GAUSSIAN)),
     ("DP", lambda: stream(1, 1, SURE, GAUSSIAN)),
     *(("too fine", partial(stream, 1, 1, *laws)) for laws in ((WIDE, SURE), (SURE, WIDE), (SURE, SURE, WIDE))),
-    ("threshold", lambda: KeysAbove(SURE, 1)),
     ("composes", lambda: KeysAbove(GAUSSIAN, 4)),
     ("too fine", lambda: KeysAbove(WIDE, 2)),
     *(("delta", partial(least_threshold, SURE, wrong)) for wrong in (0.5, 0)),
@@ -218,25 +195,14 @@ TERMS: list[tuple[str, Call]] = [
     ("words", lambda: table(((5, -1), (2, 2)))),
     ("entries", lambda: table(((4,) * 2,) * ((1 << 19) + 1))),
     ("epsilon", lambda: table(((4, 4, 0), (2, 4, 2), (1, 2, 5)))),
-    ("rows", lambda: table(ROWS, LIMIT - 1)),
-    ("lower", lambda: table(ROWS, -LIMIT - 1)),
-    ("epsilon", lambda: table(((4, 4),), 0, math.nan)),
-    ("sensitivity", lambda: Snapped(0, 1, 1.0)),
-    ("epsilon", lambda: Snapped(1, 0, 1.0)),
     *(("bound", partial(Snapped, 1, 1, wrong)) for wrong in (-1.0, math.inf, 2.0**53 + 2, THIRD)),
     ("grid exponent", lambda: Snapped(Fraction(1, 2**1030), 1, 1.0)),
-    ("epsilon", lambda: Response(0)),
-    *(("flip", partial(RationalResponse, wrong)) for wrong in (0, 0.75)),
-    ("people", lambda: ShuffledResponse(0.1, 0, 1)),
     ("answers", lambda: ShuffledResponse(0.1, 2, 1).release([1], bits())),
-    *(("rate", partial(PoissonSample, COUNTED, wrong)) for wrong in (0, Fraction(4, 3))),
     ("substitute", lambda: PoissonSample(REPLACED, 0.5)),
     ("pure DP", lambda: PoissonSample(NORMAL, 0.5)),
     ("substitute", lambda: FixedSample(COUNTED, 1, 2)),
-    ("size", lambda: FixedSample(REPLACED, 3, 2)),
     ("records", lambda: FixedSample(REPLACED, 1, 2).release([1], bits())),
     ("share", lambda: spent_on_sample(ONE, Fraction(2))),
-    ("too fine", lambda: smooth(Mean(0, 2**31, WHOLE), Fraction(1023, 2**24), 0.1)),
     ("smoothing", lambda: Smooth(Mean(0, 2, WHOLE), ONE, 1)),
     *(("bound", partial(tested.propose_test_release, mean(), b, 1, 0.1)) for b in (0, -1, 101, 100, 0.49, math.nan)),
     *(("bound", partial(tested.Tested, mean(), bound, SURE, SURE, 20)) for bound in (0, 200)),
@@ -253,27 +219,14 @@ TERMS: list[tuple[str, Call]] = [
     ("ratio", lambda: exact_dyadic_geometric(ratio=THIRD, lower=0, upper=3)),
     ("power of two", lambda: exact_dyadic_geometric(ratio=Fraction(3, 8), lower=0, upper=30)),
     ("threshold", lambda: sparse(threshold=THIRD)),
-    ("threshold", lambda: sparse(threshold=math.nan)),
-    ("positives", lambda: sparse(positives=0)),
-    ("epsilon_threshold", lambda: sparse(epsilon_threshold=0)),
-    ("epsilon_answers", lambda: sparse(epsilon_answers=-1)),
-    ("epsilon_values", lambda: sparse(epsilon_values=math.inf)),
-    ("sensitivity", lambda: sparse(sensitivity=0)),
     *(("too fine", partial(sparse, **{f"epsilon_{part}": TINY})) for part in ("threshold", "answers", "values")),
-    ("epsilon", lambda: exact_poisson_count(epsilon=0, rate=0.5)),
     ("share", lambda: exact_poisson_count(epsilon=1, rate=0)),
     ("too fine", lambda: exact_poisson_count(epsilon=TINY, rate=1)),
-    ("share", lambda: exact_sampled_count(epsilon=1, size=3, records=2)),
-    ("flip", lambda: exact_shuffled_response(flip=0.75, people=2, epsilon=1)),
-    ("people", lambda: exact_shuffled_response(flip=0.1, people=0, epsilon=1)),
 ]
 """What terms refuse, by ValueError."""
 
 OTHERS: list[tuple[str, Call]] = [
-    ("delta", lambda: ApproximateDP(HALF, 1.5)),
     *(("alpha", partial(RenyiDP, alpha, HALF)) for alpha in (ONE, math.inf)),
-    *(("composes", partial(together, *two)) for two in ((RHO, LOOSE), (LOOSE, RHO), (GaussianDP(ONE), RHO))),
-    ("composes", lambda: together(GaussianDP(ONE), ApproximateDP(ONE))),
     ("composes", lambda: together(RenyiDP(2, HALF), RenyiDP(3, HALF))),
     *(("x must be", partial(BaseTwoEta, *of)) for of in ((0, 1, 1), (-1, 3, 1), (8, 3, 1))),
     ("y must be", lambda: BaseTwoEta(1, 0, 1)),
@@ -298,41 +251,24 @@ OTHERS: list[tuple[str, Call]] = [
 """What claims, coins, weights and naive twins refuse, by ValueError."""
 
 TYPES: list[tuple[str, Call]] = [
-    *(("True or False", partial(Utilities, monotone=wrong)) for wrong in ("False", "", 1, 0, None, np.bool_(False))),
-    ("True or False", lambda: Total(0, 1, WHOLE, above_lower=1)),
-    ("True or False", lambda: Select(Utilities(), ONE, concentrated=1)),
     ("Total or CountFrom", lambda: Column(Count(), abs)),
     ("Total or CountFrom", lambda: Column(Column(CountFrom(), abs), abs)),
-    ("chunks", lambda: chunks(2.5)),
     *(("value", partial(chunks().of, [("Ada", wrong)])) for wrong in ("1", None, 1j, np.float16(1))),
     *(("person", partial(chunks().of, [(wrong, 1.0)])) for wrong in (1, b"Ada", None)),
-    ("answers", lambda: WHOLE.nearest_each(np.zeros(2, dtype=np.float16))),
-    ("answer", lambda: WHOLE.nearest("1")),
-    *(("must be", partial(law, "1/2")) for law in (DiscreteLaplace, RoundedLaplace, DiscreteGaussian, RoundedGaussian)),
     *(("draws", partial(Noise(SURE).many, wrong, bits())) for wrong in (2.0, True, "3")),
-    ("epsilon", lambda: noisy(QUARTER_STEP, DiscreteLaplace, "1")),
     ("answers", lambda: COUNTED.each([1], bits())),
     ("list or an array", lambda: LAPLACE.each("12", bits())),
-    ("epsilon", lambda: Select(Utilities(), "1")),
-    ("upper", lambda: Utilities(upper="1")),
     ("trials", lambda: SELECT.many([1.0], 1.5, bits())),
-    ("precision", lambda: SelectFixedWork(RANGE, HALF, precision=2.5)),
-    ("positives", lambda: stream(1.0)),
     ("answers", lambda: stream().release(["1"], bits())),
     *(("keys", partial(KeysAbove(SURE, 2).release, [wrong], bits())) for wrong in (b"a", 1)),
     *(("words", partial(table, rows)) for rows in (((4.0, 4.0),), ((True, 1),))),
-    ("epsilon", lambda: table(ROWS, 0, "1")),
     ("answer", lambda: table(ROWS).release("0", TapedBits(0, 3))),
-    ("people", lambda: ShuffledResponse(0.1, 2.0, 1)),
     ("answers", lambda: ShuffledResponse(0.1, 1, 1).release(["1"], bits())),
     *(("Count", partial(made, Count(), 1, 5)) for made in (Smooth, partial(tested.propose_test_release, delta=0.1))),
     ("points", lambda: ProfileDP(())),
     ("points", lambda: ProfileDP((RHO,))),
     ("form", lambda: encoded(object())),
     ("sensitivity", lambda: discrete_gaussian_delta(1, sigma=1, sensitivity=1.5)),
-    ("positives", lambda: sparse(positives=1.5)),
-    ("rate", lambda: exact_poisson_count(epsilon=1, rate="1")),
-    ("size", lambda: exact_sampled_count(epsilon=1, size=1.0, records=2)),
     ("x must be", lambda: BaseTwoEta(1.0, 2, 1)),
     ("epsilon", lambda: BaseTwoEta.from_epsilon("1", y=8)),
 ]
@@ -349,3 +285,104 @@ def test_a_value_out_of_range_is_refused_and_named(named: str, call: Call) -> No
 def test_a_value_of_another_type_is_refused_and_named(named: str, call: Call) -> None:
     with pytest.raises(TypeError, match=re.escape(named)):
         call()
+
+
+def test_what_is_left_out_is_the_least_that_is_promised() -> None:
+    assert encoded(Utilities()) == encoded(utilities()) == {
+        "is": "Utilities",
+        "sensitivity": {"rational": "1"},
+        "lower": {"rational": str(-(2**1022))},
+        "upper": {"rational": str(2**1022)},
+        "monotone": False,
+    }  # fmt: skip
+    fixed = SelectFixedWork(RANGE, HALF)
+    assert (fixed.steps, fixed.precision, fixed.spare) == (1, 64, 64)
+    assert CountFrom().bound == 1
+    assert not Select(RANGE, ONE).concentrated
+    assert not Total(0, 1, WHOLE).above_lower
+    assert ratio(COUNTED, COUNTED, 0, 1).function == ratio(COUNTED, COUNTED, 0, 1, 0).function
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda beyond: RankScores(HALF, ONE, Fraction((1 << 24) + beyond), WHOLE),
+        lambda beyond: RankScores(Fraction(1, (1 << 20) + beyond), ONE, Fraction(3), WHOLE),
+        lambda beyond: RankScores(Fraction((1 << 20) - 1 + 2 * beyond, 1 << 20), ONE, Fraction(3), WHOLE),
+        lambda beyond: RankScores(HALF, ONE, Fraction(2 - beyond), WHOLE),
+        lambda beyond: Distances(ONE, ONE, Fraction((1 << 20) + beyond), WHOLE),
+        lambda beyond: Distances(ONE, ONE, Fraction(2 - beyond), WHOLE),
+        lambda beyond: SelectBase2(utilities(utility_range=(0, (1 << 30) + beyond)), HALF),
+        lambda beyond: SelectFixedWork(RANGE, HALF, spare=2 - beyond),
+        lambda beyond: Kernel(Answer(ONE, WHOLE), (1 << 53) - 2 + beyond, ((1, 1, 2), (1, 1, 2))),
+        lambda beyond: Kernel(Answer(ONE, WHOLE), -(1 << 53) - beyond, ((1, 1), (1, 1))),
+        lambda beyond: Kernel(Answer(ONE, WHOLE), 0, ((1, 1 - beyond),)),
+        lambda beyond: Snapped(ONE, ONE, Fraction(2**53 + 2 * beyond)),
+        lambda beyond: utilities(utility_range=(-(2**1022) - beyond, 2**1022)),
+        lambda beyond: utilities(utility_range=(0, 2**1022 + beyond)),
+        lambda beyond: Select(utilities(Fraction(1, 2**901)), ONE + beyond * Fraction(1, 2**1000)),
+        lambda beyond: Select(utilities(Fraction(2**899)), ONE - beyond * Fraction(1, 2**1000)),
+        lambda beyond: RationalResponse(HALF + beyond * Fraction(1, 2**99)),
+        lambda beyond: PoissonSample(COUNTED, ONE + beyond * Fraction(1, 2**99)),
+        lambda beyond: FixedSample(REPLACED, 2 + beyond, 2),
+        lambda beyond: KeysAbove(DiscreteLaplace(ONE), 2 - beyond),
+        lambda beyond: NoisyMax(RANGE, Fraction(100 - beyond, 100 * 2**45)),
+        lambda beyond: NoisyMax(utilities(utility_range=(0, 3), monotone=True), Fraction(100 - beyond, 100 * 2**46)),
+        lambda beyond: smooth(Mean(0, 2**31, WHOLE), Fraction(1024 - beyond, 2**24), 0.1),
+        lambda beyond: Grid(970 + beyond),
+        lambda beyond: Grid(-1021 - beyond),
+        lambda beyond: noisy(Answer(ONE, Grid(-46)), DiscreteLaplace, 1 - beyond * Fraction(1, 2**60)),
+        lambda beyond: Table(DiscreteLaplace(ONE)) if not beyond else Table(DiscreteLaplace(Fraction(1 << 62))),
+        lambda beyond: ChunkTotal(max, 2, b"k" * (64 + beyond), Fraction(0), ONE, WHOLE),
+        lambda beyond: WHOLE.steps_of("point", 2**53 + beyond),
+    ],
+)  # fmt: skip
+def test_the_last_parameter_in_range_is_accepted_and_the_next_one_refused(make: Callable[[int], Any]) -> None:
+    make(0)
+    with pytest.raises(ValueError, match=r".+"):
+        make(1)
+
+
+def test_points_are_counted_from_the_first_one() -> None:
+    assert PointAt(-3, Grid(-1))(5) == 1.0
+
+
+WRONG: dict[type, tuple[Any, ...]] = {
+    Fraction: (math.nan, math.inf, "1", True, np.float16(1)),
+    int: (1.5, True, "1", None),
+    bool: (0, 1, None, "False", np.bool_(False)),
+}
+"""What no parameter of a type is."""
+
+ABOVE_0 = ("epsilon", "scale", "variance", "sensitivity", "budget", "ratio", "rate", "flip", "chunks", "people")
+
+
+def parts_of(term: Any) -> Iterator[Any]:
+    """Give a term and all that it is made of."""
+    yield term
+    for field in fields(term):
+        value = getattr(term, field.name)
+        for part in value if isinstance(value, tuple) else (value,):
+            if is_dataclass(part):
+                yield from parts_of(part)
+
+
+PARTS = {type(part): part for term in CONSTRUCTED.values() for part in parts_of(term)}
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=lambda part: type(part).__name__)
+def test_a_constructor_refuses_what_is_of_another_type_and_keeps_numbers_as_rationals(part: Any) -> None:
+    given = {field.name: getattr(part, field.name) for field in fields(part) if field.init}
+    above_0 = () if isinstance(part, ApproximateDP) else ABOVE_0
+    for field in fields(part):
+        if not field.init:  # it is derived
+            with pytest.raises(TypeError, match=field.name):
+                type(part)(**{**given, field.name: ONE})
+            continue
+        value = getattr(part, field.name)
+        relation = ("edge",) if field.name == "relation" else ()
+        for wrong in (*WRONG.get(type(value), ()), *relation, *((0, -1) if field.name in above_0 else ())):
+            with pytest.raises((TypeError, ValueError)):
+                replace(part, **{field.name: wrong})
+        if type(value) is Fraction and Fraction(float(value)) == value:
+            assert type(getattr(replace(part, **{field.name: float(value)}), field.name)) is Fraction
