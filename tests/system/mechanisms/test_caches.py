@@ -92,12 +92,3 @@ def test_what_is_kept_after_a_release_tells_neither_the_private_input_nor_what_w
             outputs(name, data, seed)
             states.append({**kept(), "term": pickle.dumps(TERMS[name])})
     assert all(state == states[1] for state in states[2:])  # the first one found the tables unmade
-
-
-def test_a_call_that_is_finished_leaves_no_cache_behind() -> None:
-    """Draws by inversion look up their tails in a cache of their own, which ends with them."""
-    before = len(caches())
-    for name in ("exact_rounded_gaussian", "exact_discrete_gaussian"):
-        outputs(name, 0.3)
-    gc.collect()
-    assert len(caches()) == before

@@ -165,12 +165,6 @@ def test_equal_keys_give_equal_outputs(name: str) -> None:
     assert_equal_values_give_equal_outputs(name, ways, [["ash"] * 9, ["é", "e\u0301", "", "é", "\ud800", "é"]])
 
 
-@pytest.mark.parametrize("name", names_of("number"))
-def test_what_is_not_a_number_is_refused_by_its_type(name: str) -> None:
-    for strange in STRANGE:
-        assert outcome(name, strange) == "refused: TypeError", strange
-
-
 @pytest.mark.parametrize("name", names_of("numbers", "keys"))
 def test_an_element_of_another_type_is_refused_whatever_stands_beside_it(name: str) -> None:
     keys = name in names_of("keys")
@@ -181,16 +175,3 @@ def test_an_element_of_another_type_is_refused_whatever_stands_beside_it(name: s
                 data = [beside] * 3
                 data.insert(place, strange)
                 assert outcome(name, data) == "refused: TypeError", data
-
-
-@pytest.mark.parametrize("name", names_of("numbers"))
-@pytest.mark.parametrize("dtype", ["f2", np.longdouble, "c16", "U4", "S4", "M8[s]", "m8[s]", "V8"])
-def test_no_array_is_refused_or_read_by_what_its_elements_are(name: str, dtype: Any) -> None:
-    for whole in (np.zeros(4, dtype="i8"), np.ones(4, dtype="i8")):
-        assert outcome(name, whole.astype(dtype)) == "refused: TypeError"
-
-
-@pytest.mark.parametrize("name", names_of("numbers"))
-def test_what_is_not_a_list_is_refused(name: str) -> None:
-    for strange in (1.0, None, object()):
-        assert outcome(name, strange) == "refused: TypeError"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -271,10 +270,3 @@ def test_the_delta_of_zcdp_is_the_least_that_an_order_gives(rho: Any, epsilon: A
     for losses in ((claims.ZeroConcentratedDP(Fraction(rho)),), (claims.ZeroConcentratedDP(Fraction(rho) / 2),) * 2):
         assert claims.keep(losses, claims.ApproximateDP(Fraction(epsilon), least * (1 + Fraction(1, 10**6))))
         assert not claims.keep(losses, claims.ApproximateDP(Fraction(epsilon), least * (1 - Fraction(1, 10**6))))
-
-
-def test_the_delta_of_renyi_dp_is_that_of_its_order() -> None:
-    loss = claims.RenyiDP(Fraction(4), Fraction(2))
-    delta = Fraction(math.exp(3 * (2 - 3 + math.log(3 / 4))) / 4)
-    assert claims.keep((loss,), claims.ApproximateDP(Fraction(3), delta * (1 + Fraction(1, 10**12))))
-    assert not claims.keep((loss,), claims.ApproximateDP(Fraction(3), delta * (1 - Fraction(1, 10**12))))

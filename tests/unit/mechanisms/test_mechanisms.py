@@ -8,16 +8,19 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.random_bits import SeededBits
 from checker.check import check
+from checker.forms import Refused
 from experiments import targets
 from mechanisms.core.certificate import certificate
 from mechanisms.core.claims import ApproximateDP, Claim, ZeroConcentratedDP
 from mechanisms.core.grid import Grid
+from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.term import Mechanism, Relation, encoded
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact import (
@@ -26,6 +29,7 @@ from mechanisms.exponential.exact import (
     exact_exponential_fixed_work,
     exact_exponential_zcdp,
 )
+from mechanisms.interactive.exact import BUDGET, CHEAP, DEAR, exact_query_session
 from mechanisms.local_sensitivity.exact import (
     exact_ptr_mean,
     exact_sample_aggregate,
@@ -34,10 +38,14 @@ from mechanisms.local_sensitivity.exact import (
 )
 from mechanisms.local_sensitivity.exact_jumps import exact_median_ptr, exact_median_smooth
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
+from mechanisms.partition_selection.exact import exact_partition_selection
 from mechanisms.quantile.exact import exact_quantile
+from mechanisms.quantile.naive import naive_quantile_half_sensitivity
+from mechanisms.sparse_vector.exact import exact_above_threshold
 from mechanisms.subsampling.exact import exact_poisson_count, exact_sampled_count
 from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum, exact_narrow_sum
 from tests.unit.mechanisms.core.scripted_noise import scripted
+from tests.unit.mechanisms.enumeration import law_of
 from tests.unit.mechanisms.terms import TARGETS, TERMS, data_of, outputs
 
 ONE, FOUR_THIRDS = ApproximateDP(Fraction(1)), ApproximateDP(Fraction(4, 3))
@@ -214,3 +222,63 @@ def test_what_is_refused_does_not_tell_who_is_in_the_sample(size: int) -> None:
             ):
                 with pytest.raises(TypeError, match="records must be"):
                     term.release(records, SeededBits(seed))
+
+
+PUBLIC: dict[str, Any] = {
+    "threshold": 1,
+    "positives": 3,
+    "epsilon_threshold": Fraction(1, 2),
+    "epsilon_answers": 0.25,
+    "sensitivity": Fraction(5, 3),
+    "grid": Grid(-2),
+}
+
+
+def test_scales_grow_with_the_positives_and_with_the_steps_that_answers_move() -> None:
+    """⌈(5/3)/(1/4)⌉ = 7 steps: 7/ε₁, 2·3·7/ε₂ and 3·7/ε₃; the claim is the sum of all ε."""
+    term = exact_above_threshold(**PUBLIC)
+    assert (term.threshold_law, term.answer_law) == (DiscreteLaplace(Fraction(14)), DiscreteLaplace(Fraction(168)))
+    assert (term.value_law, term.claim) == (None, ApproximateDP(Fraction(3, 4)))
+    with_values = exact_above_threshold(**PUBLIC, epsilon_values=Fraction(1, 5))
+    assert with_values.value_law == DiscreteLaplace(Fraction(105))
+    assert with_values.claim == ApproximateDP(Fraction(19, 20))
+
+
+def reached(threshold: int, epsilon: Fraction) -> Any:
+    """P[1 + N ≥ T] by mpmath, to 60 digits."""
+    with mpmath.workdps(60):
+        rate = mpmath.mpf(epsilon.numerator) / epsilon.denominator
+        return mpmath.exp(-rate * (threshold - 1)) / (1 + mpmath.exp(-rate))
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(3, 7), Fraction(5), Fraction(1, 1000)])
+@pytest.mark.parametrize("delta", [Fraction(1, 128), Fraction(49, 100), Fraction(1, 10**12)])
+def test_the_threshold_is_the_least_that_keeps_delta(epsilon: Fraction, delta: Fraction) -> None:
+    term = exact_partition_selection(epsilon=epsilon, delta=delta)
+    with mpmath.workdps(60):
+        most = mpmath.mpf(delta.numerator) / delta.denominator
+        assert reached(term.threshold, epsilon) <= most
+        assert term.threshold == 2 or reached(term.threshold - 1, epsilon) > most
+    assert term.claim.epsilon == epsilon
+    assert term.claim.delta <= delta
+
+
+def test_a_delta_just_below_what_a_threshold_gives_takes_the_next_one() -> None:
+    """The double nearest to e^(−5)/(1 + e^(−1)) lies below it, and the next one above."""
+    near = float(reached(6, Fraction(1)))
+    doubles = sorted([near, math.nextafter(near, 1), math.nextafter(near, 0)])
+    thresholds = [exact_partition_selection(epsilon=1, delta=delta).threshold for delta in doubles]
+    assert thresholds == [7 if delta < reached(6, Fraction(1)) else 6 for delta in doubles]
+    assert set(thresholds) == {6, 7}
+
+
+def test_a_dear_question_that_is_refused_is_followed_by_a_cheap_one() -> None:
+    law = law_of(exact_query_session(epsilon=1).prepared(True).one, smallest=Fraction(1, 2**80))
+    truths = [1 / (1 + math.exp(-price / BUDGET)) for price in (DEAR, CHEAP)]
+    assert float(law[True, True]) == pytest.approx(math.prod(truths))
+
+
+def test_a_quantile_with_the_sensitivity_of_a_median_has_no_rule() -> None:
+    naive = naive_quantile_half_sensitivity(epsilon=1, quantile=Fraction(3, 4), **WHOLE)
+    with pytest.raises(Refused, match="no rule for utilities"):
+        check(json.loads(json.dumps(certificate("a quantile", naive))))

@@ -31,12 +31,6 @@ def test_each_family_has_the_same_sections_in_the_same_order_in_sixty_lines(fami
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda path: path.name)
-def test_a_readme_names_only_modules_that_exist(family: Path) -> None:
-    for name in re.findall(r"`([\w/]+\.py)`", (family / "README.md").read_text("utf-8")):
-        assert any(family.rglob(name)) or (ROOT.parent / name).exists(), name
-
-
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda path: path.name)
 def test_the_ten_lines_print_what_stands_below_them(family: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (family / "README.md").read_text("utf-8")
     ((code, printed),) = re.findall(r"```python\n(.*?)```\s*```text\n(.*?)```", text, flags=re.DOTALL)

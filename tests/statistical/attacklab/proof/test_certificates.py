@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from attacklab.laws.proof import find_checker, prove_every_pair
-from attacklab.laws.proof.certificates import implies, require_same_claim, run_checker, write_certificate
+from attacklab.laws.proof.certificates import implies, require_same_claim
 from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.model.domains import Domain, Pattern, Queries, Records, Streams
 from attacklab.model.errors import UsageError
@@ -86,29 +86,6 @@ def test_the_checker_of_this_project_accepts_a_true_certificate(name: str, tmp_p
     assert {"noisy", "table", "coins"} <= set(finding.certificate.lemmas)
 
 
-def test_the_checker_of_this_project_refuses_what_it_cannot_show(tmp_path: Path) -> None:
-    true = certificate("noisy", TERMS["discrete_laplace"])
-    finding = prove_every_pair(noisy(lambda: {**true, "claim": ONE_DP}), checker=find_checker(ROOT), folder=tmp_path)
-    assert finding.verdict is Verdict.INCONCLUSIVE
-    assert "the checker refused the certificate: the term is not seen to keep 1-DP; mend" in finding.reason
-
-
-def test_equal_tables_are_written_once_and_equal_certificates_in_equal_bytes(tmp_path: Path) -> None:
-    def bytes_of(folder: Path) -> dict[str, bytes]:
-        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.json")}
-
-    for folder in ("one", "other"):
-        for name in ("sum", "histogram", "rounded_laplace"):
-            write_certificate(certificate(name, TERMS[name]), tmp_path / folder / f"{name}.json")
-    written = bytes_of(tmp_path / "one")
-    assert written == bytes_of(tmp_path / "other")
-    assert len([name for name in written if name.startswith("tables/")]) == 2
-    for name in ("sum", "histogram"):
-        ((_, digest),) = json.loads(written[f"{name}.json"])["tables"][0].items()
-        assert hashlib.sha256(written[f"tables/{digest}.json"]).hexdigest() == digest
-        assert written[f"{name}.json"].count(b"\n") == 1
-
-
 @pytest.mark.parametrize(
     ("lines", "verdict", "said"),
     [
@@ -119,11 +96,8 @@ def test_equal_tables_are_written_once_and_equal_certificates_in_equal_bytes(tmp
         ),
         ("raise RuntimeError('no memory')", Verdict.ERROR, "status 1: RuntimeError: no memory; run "),
         ("sys.exit(3)", Verdict.ERROR, "the checker ended with status 3: it said nothing"),
-        ("pass", Verdict.ERROR, "the checker ended with status 0: it said nothing"),
-        (f"{ACCEPTS}; sys.exit(1)", Verdict.ERROR, "the checker ended with status 1"),
         ("print('REFUSED   noisy: no')", Verdict.ERROR, "the checker ended with status 0"),
         (f"{ACCEPTS}; print('and more')", Verdict.ERROR, "the checker ended with status 0: and more"),
-        ("print('ACCEPTED  noisy: 1-DP')", Verdict.ERROR, "the checker ended with status 0"),
         ("import time; time.sleep(60)", Verdict.INCONCLUSIVE, "the checker did not end in time"),
     ],
 )
@@ -178,10 +152,8 @@ def of(term: str, relation: str = "answers", **claim: Any) -> Callable[[], dict[
         (noisy(epsilon=0.5), "and the target claims ε = 0.5; claim what is proved, or certify what"),
         (noisy(of("discrete_laplace", "utilities")), "is about utilities, and the neighbours of the target are an"),
         (noisy(of("discrete_laplace"), sensitivity=1.5), "move less than the target's, whose sensitivity is 1.5"),
-        (noisy(of("values"), sensitivity=1.5), "move less than the target's, whose sensitivity is 1.5"),
         (noisy(of("counts"), sensitivity=1.5), "move less than the target's, whose sensitivity is 1.5"),
         (noisy(lambda: {"claim": 1}), "is a dict without a claim and a relation; return what mechanisms.core"),
-        (noisy(lambda: None), "is None without a claim and a relation"),
     ],
 )
 def test_a_certificate_that_does_not_state_what_the_target_claims_is_refused(
@@ -276,59 +248,34 @@ def gdp(mu_squared: str) -> dict[str, Any]:
     ("claimed", "claim", "is_implied"),
     [
         (approximate("1"), ONE, True),
-        (approximate("9/10"), ONE, True),
         (approximate("10000000000000001/10000000000000000"), ONE, False),
-        (approximate("1"), TENTH, True),
         (approximate("1", TENTH_UP), TENTH, True),
         (approximate("1", "1/9"), TENTH, False),
         (approximate("1", "1/10"), ONE, False),
         (profile(("1/2", "1/5"), ("1", "1/20")), TENTH, True),
-        (profile(("1/2", "1/5"), ("2", "1/20")), TENTH, False),
         (zcdp("1/2"), ZeroConcentrated(0.5), True),
         (zcdp("1/2"), ZeroConcentrated(0.25), False),
-        (zcdp("1/2"), ONE, False),
         (approximate("1"), ZeroConcentrated(0.5), True),
         (approximate("1"), ZeroConcentrated(0.49), False),
         (approximate("1", "1/10"), ZeroConcentrated(0.5), False),
         (gdp("1"), GaussianDP(1.0), True),
-        (gdp("9/4"), GaussianDP(1.5), True),
         (gdp("2"), GaussianDP(1.0), False),
         (approximate("1"), GaussianDP(9.0), False),
         (rdp("3", "1"), Renyi((2.0, 3.0), (1.0, 1.0)), True),
         (rdp("3", "1"), Renyi((2.0, 4.0), (1.0, 2.0)), False),
-        (rdp("2", "3/2"), Renyi((2.0,), (1.0,)), False),
         (zcdp("1/2"), Renyi((2.0, 3.0), (1.0, 1.5)), True),
         (zcdp("1/2"), Renyi((2.0, 3.0), (1.0, 1.4)), False),
         (approximate("1"), Renyi((1.5, 8.0), (0.75, 1.0)), True),
         (approximate("1"), Renyi((1.5, 8.0), (0.7, 1.0)), False),
-        (approximate("1", "1/10"), Renyi((2.0,), (9.0,)), False),
         (profile((0, "1/2"), (1, "1/4")), TWO, True),
         (profile(("0", "1/2")), TWO, False),
-        (profile((0, "1/2"), (1, "1/4"), (2, 0)), TWO, True),
-        (approximate("0", "1/4"), TWO, True),
         (approximate("1/2", "1/4"), TWO, False),
         (profile(), ONE, False),
         (approximate("1") | {"is": "Pure"}, ONE, False),
         ({"is": "ApproximateDP"}, ONE, False),
-        ({"epsilon": "1"}, ONE, False),
-        (approximate("one"), ONE, False),
         (approximate("1/0"), ONE, False),
         ("1-DP", ONE, False),
     ],
 )
 def test_a_certificate_states_the_claim_or_a_stronger_one(claimed: Any, claim: Claim, is_implied: bool) -> None:
     assert implies(claimed, claim) is is_implied
-
-
-def test_a_folder_without_a_checker_is_told_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"there is no checker.check\.py in .* or above it; name the checker by --che"):
-        find_checker(tmp_path)
-
-
-def test_a_checker_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    assert run_checker(tmp_path / "x.json", tmp_path / "check.py").verdict is Verdict.ERROR
-
-
-def test_what_makes_a_certificate_must_be_callable() -> None:
-    with pytest.raises(TypeError, match=r"certificate must be callable as certificate\(\) and return JSON, not 3"):
-        Target.noise(lambda *_: [], epsilon=1.0).certified(3)

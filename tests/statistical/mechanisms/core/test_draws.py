@@ -18,7 +18,7 @@ from mechanisms.core.records import Answer, CountFrom
 from mechanisms.core.sample import FixedSample, PoissonSample
 from mechanisms.exponential.base2.weighted_sampling import IntegerWeights, Sampler
 from tests.unit.mechanisms.core.test_kernel import STEP, THREE
-from tests.unit.mechanisms.exponential.base2.test_weighted_sampling import SAMPLERS
+from tests.unit.mechanisms.exponential.test_base2 import SAMPLERS
 
 
 def test_noise_of_different_answers_and_trials_is_independent() -> None:

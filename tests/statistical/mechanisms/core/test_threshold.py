@@ -20,7 +20,7 @@ from mechanisms.core.grid import Grid
 from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.noise import Noise
 from mechanisms.core.records import Answer
-from mechanisms.core.threshold import NOT_REPORTED, AboveThreshold, KeysAbove, least_threshold
+from mechanisms.core.threshold import NOT_REPORTED, AboveThreshold, KeysAbove
 from tests.unit.mechanisms.core.scripted_noise import scripted
 from tests.unit.mechanisms.enumeration import law_of
 
@@ -83,22 +83,6 @@ def test_the_claim_is_a_shift_for_the_threshold_and_two_for_each_positive() -> N
     assert AboveThreshold(answer, 0, 3, *laws).claim == ApproximateDP(Fraction(1, 2) + Fraction(1, 4) + Fraction(1, 5))
 
 
-@pytest.mark.parametrize("positives", [1, 2, 3])
-def test_all_small_neighbours_keep_the_claim(positives: int) -> None:
-    """ε₁ = ½ and ε₂ = 1, so the scales are 2 and 2c."""
-    scales, three = (2.0, 2.0 * positives), list(product(range(3), repeat=3))
-    reports = [report for report in product((False, True), repeat=3) if sum(report) <= positives]
-    laws = {answers: [chance(report, answers, positives, scales) for report in reports] for answers in three}
-    worst = max(
-        abs(math.log(p / q))
-        for first, second in product(three, repeat=2)
-        if max(abs(a - b) for a, b in zip(first, second, strict=True)) <= 1
-        for p, q in zip(laws[first], laws[second], strict=True)
-    )
-    claim = stream(positives, 1, DiscreteLaplace(Fraction(2)), DiscreteLaplace(Fraction(2 * positives))).claim
-    assert 0.4 < worst <= float(claim.epsilon) + 1e-9
-
-
 @pytest.mark.parametrize("size", [2**k + d for k in (8, 15, 16, 20) for d in (-1, 0, 1)])
 def test_every_answer_of_a_long_stream_is_looked_at(size: int) -> None:
     answers = np.full(size, -50.0)
@@ -125,20 +109,6 @@ def test_keys_come_in_order_with_counts_of_the_shifted_law() -> None:
     assert float(drawn[("a", 3), ("b", 3)]) == pytest.approx(
         (at_least(0, scale) - at_least(1, scale)) * (at_least(1, scale) - at_least(2, scale)), abs=missing
     )
-
-
-def test_a_key_of_one_person_is_named_with_probability_delta_at_most() -> None:
-    law = DiscreteLaplace(Fraction(1))
-    for delta in (Fraction(1, 128), Fraction(1, 3), 1e-9):
-        threshold = least_threshold(law, delta)
-        reached = at_least(threshold - 1, 1.0)
-        assert reached <= float(delta)
-        assert threshold == 2 or at_least(threshold - 2, 1.0) > float(delta)
-        claim = KeysAbove(law, threshold).claim
-        assert isinstance(claim, ApproximateDP)
-        assert claim.epsilon == 1
-        assert float(claim.delta) == pytest.approx(reached)
-        assert claim.delta <= delta
 
 
 @pytest.mark.parametrize("size", [2**8 + 1, 2**15 + 1, 2**16 + 1, 2**20 + 1])

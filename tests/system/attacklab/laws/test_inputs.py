@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.laws.proof import prove, search
+from attacklab.laws.proof import prove
 from attacklab.laws.proof.inputs import neighbours_among
 from attacklab.model.claims import ZeroConcentrated
 from attacklab.model.domains import Domain
 from attacklab.model.domains.finite import all_databases, all_utilities
-from attacklab.model.domains.shapes import Graphs, Queries, Records
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import Finding, Reach, Scope, Verdict
 from attacklab.model.neighbours import NeighbouringPair, Relation
@@ -96,20 +95,6 @@ def rho_of(p: float, q: float) -> float:
     return float(np.max(sums / (orders - 1) / orders))
 
 
-def test_each_law_is_found_once_of_an_input_in_the_type_of_its_kind_and_domain(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Any] = []
-    found = search.closed_or_open_law
-
-    def counted(sampler: Any, *rest: Any, **options: Any) -> Any:
-        asked.append(sampler.args[0])
-        return found(sampler, *rest, **options)
-
-    monkeypatch.setattr(search, "closed_or_open_law", counted)
-    proved(noise(parity, sensitivity=9.0), range(6))
-    proved(noise(parity, domain=Domain(integers=True)), [0.0, 1])
-    assert list(map(repr, asked)) == ["0.0", "1.0", "2.0", "3.0", "4.0", "5.0", "0", "1"]
-
-
 def count_of_ones(records: Any, bits: RandomBits) -> int:
     return parity(float(np.sum(records)), bits)
 
@@ -168,58 +153,6 @@ def test_neighbours_among_utilities_are_compared_exactly_coordinate_by_coordinat
     assert len(whole) == 3 + (2 * 4 * 3 + 2 * 3 * 3)  # lines, then rows and columns, then both diagonals of squares
 
 
-def test_answers_further_apart_than_the_sensitivity_are_not_neighbours() -> None:
-    target = noise(parity, sensitivity=0.5)
-    assert [places[:2] for places in neighbours_among(target, [1.0, 0.25, 0.5, 2.0])] == [(1, 2), (0, 2)]
-
-
-def test_single_values_of_a_dataset_are_records_and_all_neighbours() -> None:
-    target = Target.dataset(never, epsilon=1.0)
-    assert neighbours_among(target, [True, False, "c"]) == [(0, 1, None), (0, 2, None), (1, 2, None)]
-
-
-def test_the_shape_of_a_domain_says_what_neighbours_are() -> None:
-    queries = Domain(shape=Queries(size=2, patterns=("one",)))
-    answers = [np.array(vector) for vector in ([0.0, 0.0], [1.0, 0.0], [1.0, 1.0])]
-    target = Target.dataset(never, epsilon=1.0, domain=queries)
-    assert [places[:2] for places in neighbours_among(target, answers)] == [(0, 1), (1, 2)]
-    graphs = Target.dataset(never, epsilon=1.0, domain=Domain(shape=Graphs(nodes=3)), relation=Relation.EDGE)
-    none = np.zeros((2, 2), dtype=bool)
-    assert neighbours_among(graphs, [none, ~np.eye(2, dtype=bool)]) == [(0, 1, Relation.EDGE)]
-    records = Target.dataset(never, epsilon=1.0, domain=Domain(shape=Records(), bounds=(0, 1)))
-    assert neighbours_among(records, [np.array([]), np.array([1.0])]) == [(0, 1, Relation.ADD_REMOVE)]
-
-
-def test_time_that_is_up_is_inconclusive_and_says_how_far_it_came() -> None:
-    def hanging(answer: float, bits: RandomBits) -> int:
-        while answer == 2:
-            pass
-        return parity(answer, bits)
-
-    finding = proved(noise(hanging), [0, 1, 2], seconds=1.0)
-    assert finding.verdict is Verdict.INCONCLUSIVE
-    assert finding.reason.startswith(
-        "1 s were not enough (reached: the law of input 3 of 3); the sampler was at test_i"
-    )
-
-
-def test_a_sampler_that_fails_is_an_error_that_names_the_input() -> None:
-    def failing(answer: float, bits: RandomBits) -> int:
-        return 1 // int(answer < 2) + bits.take(1)
-
-    finding = proved(noise(failing), [0, 1, 2])
-    assert finding.verdict is Verdict.ERROR
-    assert finding.reason.startswith("on input 2.0, failing raised ZeroDivisionError(")
-
-
-def test_plain_runs_contradict_a_sampler_that_behaves_otherwise_in_a_proof() -> None:
-    def looking(answer: float, bits: RandomBits) -> int:
-        return parity(answer, bits) if type(bits).__name__ != "SeededBits" else 7
-
-    finding = proved(noise(looking), [0, 1])
-    assert finding.verdict is Verdict.ERROR
-
-
 @pytest.mark.parametrize(
     ("target", "inputs", "said"),
     [
@@ -239,11 +172,3 @@ def test_plain_runs_contradict_a_sampler_that_behaves_otherwise_in_a_proof() -> 
 def test_inputs_that_cannot_be_proved_are_refused_in_words(target: Target, inputs: Any, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         proved(target, inputs)
-
-
-def test_a_proof_takes_a_pair_or_inputs() -> None:
-    pair = NeighbouringPair.answers(0, 1, sensitivity=1)
-    for arguments in ({}, {"pair": pair, "inputs": [0, 1]}):
-        with pytest.raises(UsageError, match="prove takes a pair or inputs; give one of them"):
-            prove(noise(parity), **arguments)
-    assert prove(noise(parity), pair).scope == Scope()

@@ -99,13 +99,6 @@ def test_a_median_whose_windows_are_off_by_one_is_found_out(broken: type[Median]
     assert not (hold(query, one_more(range(4), 5)) and hold(query, one_replaced(range(4), 5)))
 
 
-def test_the_mean_is_rounded_half_a_step_upward_and_that_of_nobody_is_the_middle() -> None:
-    query = Mean(Fraction(-3), Fraction(2), Grid(0))
-    assert query.of([]) == -1
-    for x in databases(range(-3, 3), 4)[1:]:
-        assert query.of(x) == math.floor(Fraction(sum(x), len(x)) + Fraction(1, 2))
-
-
 @pytest.mark.parametrize("size", SIZES)
 def test_no_record_is_lost_at_any_size(size: int) -> None:
     """Ones before the last record, and it alone at the upper bound, which moves the sum of 2^k records by 2^40."""

@@ -12,8 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from attacklab.model.random_bits import SeededBits
-from mechanisms.core.inversion import invert
-from mechanisms.core.laws import DiscreteLaplace, Law, RoundedGaussian
+from mechanisms.core.laws import DiscreteLaplace, Law
 from mechanisms.core.noise import Noise
 from mechanisms.randomness import RandomBits
 from tests.unit.mechanisms.core.known_laws import ALL_LAWS, named
@@ -21,7 +20,6 @@ from tests.unit.mechanisms.core.known_laws import ALL_LAWS, named
 WORDS = 1 << 64
 BOUNDARIES = [size + by for size in (2**8, 2**15, 2**16, 2**20) for by in (-1, 0, 1)]
 OPEN = DiscreteLaplace(Fraction(1000))  # one draw in 500 is open
-FINE = RoundedGaussian(Fraction(2**90))
 
 
 class Recorded(RandomBits):
@@ -116,18 +114,3 @@ def test_every_draw_is_in_its_place_at_every_size(draws: int) -> None:
 def test_noise_is_what_the_evidence_says_for_every_law(law: Law) -> None:
     bits = Recorded(1, last_words_at=(7, 2**14, 2**14 + 3))
     assert noise_of(law).many(2**14 + 9, bits).tolist() == modelled(law, 2**14 + 9, bits)
-
-
-def test_a_remainder_beyond_62_bits_is_brought_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    for drawn, kept in ((2**70, 2**62), (-(2**70), -(2**62)), (2**62 - 1, 2**62 - 1)):
-        monkeypatch.setattr("mechanisms.core.remainder.inverted", lambda *_, drawn=drawn: drawn)
-        assert noise_of(FINE).many(4, Recorded(1, last_words_at=(2,)))[2] == kept
-
-
-def test_one_draw_is_by_inversion_and_makes_no_table() -> None:
-    for law in ALL_LAWS:
-        noise = Noise(law)
-        assert [noise.one(SeededBits(seed)) for seed in range(3)] == [
-            invert(law, SeededBits(seed)) for seed in range(3)
-        ]
-        assert "table" not in vars(noise)

@@ -50,32 +50,6 @@ def test_many_draws_are_single_ones_by_the_same_bits() -> None:
     assert term.many([1, 2], 0, TapedBits(0, 0)).shape == (0,)
 
 
-def losses(laws: dict[tuple[Fraction, ...], Law], sensitivity: Fraction, monotone: bool) -> list[Fraction]:
-    """P[o]/P′[o] for every outcome and every ordered pair of neighbouring utilities."""
-    return [
-        laws[first][outcome] / laws[second][outcome]
-        for first, second in product(laws, repeat=2)
-        if all(abs(a - b) <= sensitivity for a, b in zip(first, second, strict=True))
-        and (not monotone or all(a >= b for a, b in zip(first, second, strict=True)))
-        for outcome in laws[first]
-    ]
-
-
-@pytest.mark.parametrize("sensitivity", [Fraction(1, 2), Fraction(1), Fraction(2, 3)])
-def test_the_loss_over_all_neighbours_stays_within_twice_eta_and_within_eta_if_monotone(sensitivity: Fraction) -> None:
-    eta = BaseTwoEta(3, 2)
-    grid = [Fraction(k, 3) for k in range(5)]
-    laws = {
-        utilities: mechanism_law(utilities, eta=eta, utility_range=(0, Fraction(4, 3)), sensitivity=sensitivity)
-        for utilities in product(grid, repeat=3)
-    }
-    growth = 1 / eta.decay
-    assert max(losses(laws, sensitivity, monotone=False)) <= growth**2
-    assert max(losses(laws, sensitivity, monotone=False)) > growth
-    falling = losses(laws, sensitivity, monotone=True)
-    assert max(max(falling), 1 / min(falling)) <= growth
-
-
 def rounded_at_half(others: int) -> tuple[Fraction, Fraction]:
     """In closed form, an outcome's probability at ½ beside others at 0, and at 0 beside others at ½."""
     before = (Fraction(1, 1 + others) + Fraction(2, 2 + others)) / 2

@@ -8,7 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 import mpmath
-import numpy as np
 import pytest
 
 from attacklab.model.random_bits import SeededBits
@@ -16,7 +15,6 @@ from mechanisms.core.cells import Cells
 from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, Law, RoundedGaussian, RoundedLaplace
 from mechanisms.core.remainder import Remainder
 from mechanisms.core.table import Table
-from mechanisms.randomness import RandomBits
 from tests.unit.mechanisms.core.known_laws import ALL_LAWS, known_mass, known_tail, named
 
 WORDS = 1 << 64
@@ -110,69 +108,6 @@ def test_a_table_with_a_word_too_many_is_found_out(evidence: Evidence, request: 
             assert overdrawn(evidence, law, [start], raised)
             assert overdrawn(evidence, law, [start], {start: (below, even + lacking + 1, ramp)})
             assert overdrawn(evidence, law, [start], {start: (below, even, 3 * ramp + width * (lacking + 1))})
-
-
-def decided(evidence: Evidence, word: int) -> int | None:
-    """The noise of a word by the evidence, None from the limit on."""
-    if word >= evidence["limit"]:
-        return None
-    threshold, upper, lower = slot_of(evidence, word >> 64 - evidence["slot_bits"])
-    return (lower if word < threshold else upper) + (word & (1 << evidence["width_bits"]) - 1)
-
-
-@every_law
-def test_words_are_decided_as_the_evidence_says(evidence: Evidence, request: Any) -> None:
-    table = Table(request.node.callspec.params["evidence"])
-    limit = evidence["limit"]
-    words = [0, 1, limit - 1, limit, limit + 1, WORDS - 1, *SeededBits(11).words(2000).tolist()]
-    for slot in range(0, len(evidence["slots"]), len(evidence["slots"]) // 100 + 1):
-        threshold, _, _ = slot_of(evidence, slot)
-        words += [threshold - 1, threshold, threshold + 1]
-    words = [word for word in words if 0 <= word < WORDS]
-    given = np.array(words, dtype=np.uint64)
-    noise, slots = np.empty(len(words), dtype=np.int64), np.empty(len(words), dtype=np.uint64)
-    undecided = table.decide(given, slots, noise)
-    assert given.tolist() == words
-    expected = [decided(evidence, word) for word in words]
-    assert undecided.tolist() == [place for place, steps in enumerate(expected) if steps is None]
-    assert noise.tolist() == [steps or 0 for steps in expected]
-
-
-class Given(RandomBits):
-    """The given words, and then nothing more."""
-
-    def __init__(self, words: list[int]) -> None:
-        self._words = words
-
-    def take(self, count: int) -> int:
-        raise AssertionError(f"no {count} bits are left")
-
-    def words(self, count: int) -> Any:
-        assert count == len(self._words)
-        return np.array(self._words, dtype=np.uint64)
-
-
-@pytest.mark.parametrize("law", [DiscreteLaplace(Fraction(1000)), RoundedGaussian(Fraction(2**90))], ids=named)
-def test_open_words_draw_even_steps_and_ramps_towards_zero(law: Law) -> None:
-    table = Table(law)
-    last, word = (1 << table.width_bits) - 1, table.limit
-    words, first, second, expected = [], [], [], []
-    for row, (start, _, even, ramp) in enumerate(table.open):
-        if row % 97 == 0:
-            pairs = [(0, 0), (last, last), (last, 0), (0, last), (last // 3, last // 2), (last // 2, last // 3)]
-            for one, two in pairs:
-                for kind, count in ((0, even), (1, ramp)):
-                    for offset in {0, count - 1} if count else set():
-                        words.append(word + kind * even + offset)
-                        first.append(one)
-                        second.append(two | ~last & (WORDS - 1))  # only the last bits count
-                        far = max(one, two) if kind else one
-                        expected.append(start + (last - far if kind and start >= 0 else far))
-        word += even + ramp
-    assert len({0, 1} & {start >= 0 for start, *_ in table.open}) == 2
-    noise, remaining = table.decide_open(np.array([*words, word, WORDS - 1], dtype=np.uint64), Given(first + second))
-    assert noise.tolist() == [*expected, 0, 0]
-    assert remaining.tolist() == [len(words), len(words) + 1]
 
 
 REMAINDERS = [

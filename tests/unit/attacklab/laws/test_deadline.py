@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import signal
-import threading
 import time
 from types import FrameType
 
@@ -77,24 +76,3 @@ def test_an_alarm_that_was_set_before_rings_afterwards() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert rung == [signal.SIGALRM]
-
-
-def test_in_another_thread_checks_end_the_work() -> None:
-    ended: list[str] = []
-
-    def work() -> None:
-        deadline = Deadline(SHORT)
-
-        def checking() -> None:
-            while True:
-                deadline.check()
-
-        try:
-            deadline.run(checking)
-        except OutOfTime as error:
-            ended.append(str(error))
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join(30)
-    assert ended == ["0.3 s were not enough"]

@@ -38,13 +38,6 @@ def randomized_response(truth: int, lie: Fraction) -> Law:
     return Law({truth: 1 - lie, 1 - truth: lie})
 
 
-def clamped_geometric(answer: int, size: int, ratio: Fraction = Fraction(1, 2)) -> Law:
-    """Two-sided geometric noise on an answer in [0, size), the output clamped to that range."""
-    law = {o: (1 - ratio) / (1 + ratio) * ratio ** abs(o - answer) for o in range(size)}
-    law[0], law[size - 1] = ratio**answer / (1 + ratio), ratio ** (size - 1 - answer) / (1 + ratio)
-    return Law(law)
-
-
 def over_events(p: Law, q: Law, epsilon: Any) -> Bounds:
     """The hockey-stick divergence of closed laws, by trying all events."""
     c = exp_bounds(epsilon, 512)
@@ -111,15 +104,6 @@ def test_the_largest_ratio_beyond_a_delta_is_the_best_of_all_events(p: Law, q: L
     assert largest_ratio(p, q, delta) == (best, best)
 
 
-def test_the_smallest_epsilon_at_a_delta_is_where_that_delta_is_reached() -> None:
-    noise, shifted = clamped_geometric(3, 8), clamped_geometric(4, 8)
-    delta = smallest_delta(noise, shifted, Fraction(1, 2)).lower
-    lower, upper = smallest_epsilon(noise, shifted, delta)
-    assert lower <= 0.5 <= upper
-    assert upper - lower < 1e-15
-    assert smallest_epsilon(noise, shifted)[0] > 0.69
-
-
 @given(closed_laws, closed_laws)
 def test_the_privacy_loss_is_weighted_by_the_first_law_and_averages_to_the_second(p: Law, q: Law) -> None:
     loss = privacy_loss(p, q)
@@ -168,15 +152,6 @@ def test_a_certificate_names_the_event_in_the_direction_that_is_worse() -> None:
     assert certificate.event == {"b"}
     assert certificate.delta_bounds == (Fraction(1, 4), Fraction(1, 4))
     assert certificate.epsilon_bounds == (math.inf, math.inf)
-
-
-def test_a_claim_at_the_very_edge_is_decided() -> None:
-    p, q = randomized_response(0, Fraction(1, 4)), randomized_response(1, Fraction(1, 4))
-    for epsilon in (math.log(3), math.nextafter(math.log(3), 0), math.nextafter(math.log(3), 2)):
-        expected = Decision.PROVED if exp_bounds(epsilon, 512).lower >= 3 else Decision.REFUTED
-        assert certify(epsilon, 0, p, q).decision is expected
-    assert certify(0, Fraction(1, 2), p, q).decision is Decision.PROVED
-    assert certify(0, Fraction(1, 2) - Fraction(1, 10**40), p, q).decision is Decision.REFUTED
 
 
 def test_claims_out_of_range_are_refused() -> None:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import decimal
 import functools
-import logging
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, ClassVar, NamedTuple
+from typing import Any
 
-import numpy as np
 import pytest
 
 from attacklab.laws import Limits, enumerate_law
@@ -48,30 +44,6 @@ class WithItsLaw:
         return enumerate_law(self.release)
 
 
-class Template(ABC):
-    sides: ClassVar[int] = 4
-
-    @abstractmethod
-    def drawn(self, bits: RandomBits) -> int: ...
-
-    def release(self, bits: RandomBits) -> bool:
-        return self.drawn(bits) % self.sides == 0
-
-
-class Concrete(Template):
-    def drawn(self, bits: RandomBits) -> int:
-        return bits.take(5)
-
-    @classmethod
-    def of_the_class(cls, bits: RandomBits) -> bool:
-        return bits.take(2) % cls.sides == 0
-
-
-class Parameters(NamedTuple):
-    sides: int
-    names: tuple[str, ...] = ()
-
-
 @functools.cache
 def list_of(sides: int) -> list[bool]:
     return [number == 0 for number in range(sides)]
@@ -87,12 +59,6 @@ def sampler_of(bound: int) -> Callable[[RandomBits], bool]:
     return lambda bits: bits.take(2) < bound
 
 
-LOG = logging.getLogger(__name__)
-NUMPY_TABLE = np.array([1, 0, 0, 0], dtype=np.uint8)
-NUMPY_TABLE.setflags(write=False)
-NOISE: dict[str, Callable[[RandomBits], int]] = {"response": lambda bits: bits.take(2) == 0}
-
-
 def threshold_of(share: Fraction) -> Callable[[RandomBits], bool]:
     bound = share * (1 << 53)
     return lambda bits: bits.take(53) < bound
@@ -103,18 +69,6 @@ def by_keys(bits: RandomBits) -> bool:
         return bits.take(2) < share * 4
 
     return (bits.call(of, Fraction(1, 2)) + bits.call(of, Decimal("0.5"))) == 2
-
-
-def in_a_context(bits: RandomBits) -> bool:
-    with decimal.localcontext(prec=50):
-        return Decimal(int(bits.take(3))) / 8 < Decimal("0.25")
-
-
-def logged(bits: RandomBits) -> bool:
-    try:
-        return bits.take(2) == 0
-    finally:
-        LOG.debug("ran")
 
 
 def by_a_loop(bits: RandomBits) -> bool:
@@ -128,20 +82,13 @@ SAMPLERS: dict[str, Callable[[RandomBits], Any]] = {
     "an object that is called": Frozen(4),
     "a round that is a method": lambda bits: bits.repeat(WithItsLaw(3).one_round),
     "an object that finds its own law": WithItsLaw(3).release,
-    "a template method": Concrete().release,
-    "a class method": Concrete.of_the_class,
     "a partial": functools.partial(lambda share, bits: bits.take(4) < share, 4),
     "a closure over a Fraction": threshold_of(Fraction(1, 4)),
     "a list in a cache": lambda bits: list_of(4)[bits.take(2)],
     "a number in a cache": lambda bits: bits.take(2) < 4 * share_of(4),
     "a sampler in a cache": lambda bits: bits.call(sampler_of(1)),
     "a cached function of a draw": lambda bits: share_of(bits.take(2) + 1) == 1,
-    "a table of numpy": lambda bits: bool(NUMPY_TABLE[bits.take(2)]),
-    "a dict of functions": lambda bits: bool(NOISE["response"](bits)),
-    "named tuples": lambda bits: bits.call(lambda held, bits: bits.take(2) % held.sides == 0, Parameters(4, ("a",))),
     "equal keys of two types": by_keys,
-    "a decimal context": in_a_context,
-    "a log": logged,
     "a loop": by_a_loop,
     "shifts and masks": lambda bits: not bits.take(5) >> 3 & 3,
     "sorted draws": lambda bits: max(bits.take(3), bits.take(3)) < 4,

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from mechanisms.core.chunks import ChunkTotal, Numbered, nearest_double
+from mechanisms.core.chunks import ChunkTotal, Numbered
 from mechanisms.core.grid import Grid
 
 Statistic = Callable[[np.ndarray], Any]
@@ -145,10 +145,3 @@ def test_no_person_is_lost_at_any_size(size: int) -> None:
     assert count.of((str(person), 0.0) for person in range(size)) == size
     assert Numbered(count).of([1.0] * size) == size
     assert Numbered(count).of(np.arange(size)) == size
-
-
-def test_values_are_read_each_as_the_nearest_double() -> None:
-    given: list[Any] = [10**400, -(10**400), Fraction(1, 3), True, np.int64(2**63 - 1), np.float64(0.1), -0.0, math.nan]
-    read = [nearest_double(x) for x in given]
-    assert str(read) == str([math.inf, -math.inf, 1 / 3, 1.0, 2.0**63, 0.1, 0.0, math.nan])
-    assert {type(x) for x in read} == {float}

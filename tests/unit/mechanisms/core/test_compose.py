@@ -20,7 +20,7 @@ from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace
 from mechanisms.core.maps import Quotient, Share, Within, WithOrigins, ratio
 from mechanisms.core.noisy import Noisy, noisy
 from mechanisms.core.ranks import RankScores
-from mechanisms.core.records import Answer, Count, Total
+from mechanisms.core.records import Count, Total
 from mechanisms.core.select import Select
 from mechanisms.core.term import OneByOne, encoded
 from tests.unit.mechanisms.enumeration import law_of
@@ -114,13 +114,6 @@ def test_a_session_spends_its_budget_and_no_more() -> None:
 def test_a_question_beyond_the_budget_or_about_others_is_refused(ask: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         Session(ask, 2 * SMALL.claim.epsilon, "bit").release(True, SeededBits(0))
-
-
-def test_answers_of_two_sensitivities_have_two_sets_of_neighbours() -> None:
-    near, far = (noisy(Answer(sensitivity, Grid(0)), DiscreteLaplace, 1) for sensitivity in (1, 2))
-    assert Both((near, Mapped(near, abs))).claim == ApproximateDP(Fraction(2))
-    with pytest.raises(ValueError, match="answers of one sensitivity"):
-        Both((near, Mapped(far, abs)))
 
 
 @dataclass(frozen=True)

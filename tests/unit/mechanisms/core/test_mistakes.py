@@ -15,7 +15,6 @@ from attacklab.model.random_bits import SeededBits
 from checker.check import check
 from checker.forms import Refused
 from mechanisms import library
-from mechanisms.core import records
 from mechanisms.core.certificate import certificate
 from mechanisms.core.chunks import ChunkTotal
 from mechanisms.core.column import Column
@@ -30,7 +29,6 @@ from mechanisms.core.noisy_max import NoisyMax, PermuteAndFlip
 from mechanisms.core.ranks import RankScores
 from mechanisms.core.records import Answer, CountFrom, Total
 from mechanisms.core.remainder import Remainder
-from mechanisms.core.sample import PoissonSample
 from mechanisms.core.scores import Utilities
 from mechanisms.core.smooth import Smooth
 from mechanisms.core.snapped import Snapped
@@ -77,15 +75,6 @@ def test_whatever_the_function_of_a_column_raises_stays_inside(error: type[BaseE
     assert Column(Total(Fraction(0), Fraction(10), WHOLE), number).of([1, 7]) == 1
 
 
-def test_rows_of_people_are_not_sampled() -> None:
-    with pytest.raises(ValueError, match="not 'people'"):
-        PoissonSample(PEOPLE, Fraction(1, 100))
-    written = certificate("sampled", PoissonSample(noisy(CountFrom(), DiscreteLaplace, 1), Fraction(1, 100)))
-    written["term"]["mechanism"] = certificate("people", PEOPLE)["term"]
-    with pytest.raises(Refused, match="add-remove"):
-        check(written)
-
-
 @pytest.mark.parametrize(
     "parts",
     [
@@ -125,19 +114,6 @@ def test_a_map_sees_one_output_at_a_time_where_outputs_come_in_lists() -> None:
     assert Mapped(first, doubled).many([0, 9], 3, bits) == [2, 2, 2]
     pairs = Mapped(Both((first, first)), lambda pair: pair[0] + pair[1])
     assert pairs.many([0, 9], 3, bits) == [2, 2, 2]
-
-
-def test_data_that_can_be_read_once_are_refused() -> None:
-    term = Both((noisy(CountFrom(), DiscreteLaplace, 1),) * 2)
-    bits = SeededBits(np.random.default_rng(0))
-    for release in (term.release, lambda data, bits: term.many(data, 2, bits)):
-        with pytest.raises(TypeError, match="not an iterator"):
-            release(iter([1.0]), bits)
-
-
-def test_neither_half_of_a_sum_leaves_64_bits_for_fewer_than_2_to_the_36_records() -> None:
-    assert (1 << records._LOW_BITS) * 2**36 < 2**63
-    assert (2**54 >> records._LOW_BITS) * 2**34 < 2**63
 
 
 def test_permute_and_flip_has_no_favourite_among_equals() -> None:

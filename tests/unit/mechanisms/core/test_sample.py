@@ -8,15 +8,21 @@ from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
 
+import gmpy2
 import pytest
 
 from mechanisms.core.claims import ApproximateDP, Claim
+from mechanisms.core.flip import (
+    RationalResponse,
+    Response,
+    ShuffledResponse,
+    enclose_logistic,
+)
 from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.noisy import noisy
 from mechanisms.core.records import Count
 from mechanisms.core.sample import FixedSample, PoissonSample, spent_on_sample
 from mechanisms.core.term import Mechanism, OneByOne, Relation
-from mechanisms.published import two_sided_geometric
 from tests.unit.mechanisms.enumeration import law_of
 
 
@@ -48,39 +54,6 @@ def test_every_sample_of_a_size_is_as_likely(size: int) -> None:
     assert law == {sample: Fraction(1, math.comb(4, size)) for sample in combinations((1, 2, 3, 4), size)}
 
 
-@dataclass(frozen=True)
-class GeometricCount(Mechanism):
-    """The number of yeses with two-sided geometric noise of ratio ½, clamped to 0 and 3: ln 2."""
-
-    relation: Relation = "add-remove"
-
-    @property
-    def claim(self) -> Claim:
-        return ApproximateDP(Fraction(math.log(2)) + Fraction(1, 2**60))
-
-    def prepared(self, data: Any) -> OneByOne:
-        yes = sum(data)
-        return OneByOne(lambda bits: min(max(yes + bits.call(two_sided_geometric, Fraction(1, 2)), 0), 3))
-
-
-def loss(term: Mechanism, first: list[int], second: list[int]) -> float:
-    p, q = (law_of(term.prepared(records).one, smallest=Fraction(1, 2**60)) for records in (first, second))
-    return max(abs(math.log(p[y] / q[y])) for y in p)
-
-
-def test_no_neighbours_lose_more_than_the_claim_and_some_lose_it() -> None:
-    poisson, fixed = (
-        PoissonSample(GeometricCount("add-remove"), Fraction(1, 4)),
-        FixedSample(GeometricCount("substitute"), 1, 3),
-    )
-    added = [loss(poisson, [*rest, 1], list(rest)) for size in (0, 1) for rest in product((0, 1), repeat=size)]
-    assert float(poisson.claim.epsilon) == pytest.approx(math.log(1.25))
-    assert math.log(1.25) - 1e-3 < max(added) <= math.log(1.25) + 1e-6
-    replaced = [loss(fixed, [*rest, 1], [*rest, 0]) for rest in product((0, 1), repeat=2)]
-    assert float(fixed.claim.epsilon) == pytest.approx(math.log(4 / 3))
-    assert math.log(4 / 3) - 0.1 < max(replaced) <= math.log(4 / 3) + 1e-6
-
-
 @pytest.mark.parametrize("share", [Fraction(1, 4), Fraction(1, 1000), Fraction(1)])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1), Fraction(5)])
 def test_what_is_spent_on_a_sample_is_the_most_that_keeps_the_claim(epsilon: Fraction, share: Fraction) -> None:
@@ -89,3 +62,49 @@ def test_what_is_spent_on_a_sample_is_the_most_that_keeps_the_claim(epsilon: Fra
     claim = PoissonSample(noisy(Count(), DiscreteLaplace, spent), share).claim
     assert isinstance(claim, ApproximateDP)
     assert 0 <= epsilon - claim.epsilon < Fraction(1, 2**80)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), 1, 3, 40])
+def test_the_truth_has_its_probability(epsilon: Any) -> None:
+    for truth in (True, False):
+        law = law_of(Response(epsilon).prepared(truth).one, smallest=Fraction(1, 2**100))
+        with gmpy2.context(precision=600):
+            ideal = gmpy2.mpq(1 / (1 + gmpy2.exp(-gmpy2.mpfr(epsilon))))
+        assert 0 <= ideal - gmpy2.mpq(law[truth]) < gmpy2.mpq(1, 2**90)
+        assert 0 <= 1 - ideal - gmpy2.mpq(law[not truth]) < gmpy2.mpq(1, 2**90)
+    assert Response(epsilon).claim == ApproximateDP(Fraction(epsilon))
+
+
+@pytest.mark.parametrize("gamma", [Fraction(1, 10**9), Fraction(1), Fraction(64), Fraction(65), Fraction(10**6)])
+def test_the_enclosure_holds_the_logistic_function(gamma: Fraction) -> None:
+    for precision in (64, 128, 1000):
+        below, above = enclose_logistic(gamma, precision)
+        with gmpy2.context(precision=3000):
+            ideal = gmpy2.mpq(1 / (1 + gmpy2.exp(-gmpy2.mpfr(gamma))))
+        assert below <= ideal <= above
+        assert above - below <= gmpy2.mpq(1, 2 ** (precision - 2))
+
+
+@pytest.mark.parametrize("flip", [Fraction(1, 4), Fraction(1, 1000), Fraction(1, 2), 0.125])
+def test_a_rational_lie_has_its_probability_and_its_loss(flip: Any) -> None:
+    term, exact = RationalResponse(flip), Fraction(flip)
+    for truth in (True, False):
+        assert law_of(term.prepared(truth).one) == {truth: 1 - exact, not truth: exact}
+    assert isinstance(term.claim, ApproximateDP)
+    assert float(term.claim.epsilon) == pytest.approx(math.log((1 - exact) / exact), abs=1e-15)
+    with gmpy2.context(precision=300):
+        assert gmpy2.mpq(term.claim.epsilon) >= gmpy2.mpq(gmpy2.log(gmpy2.mpfr(gmpy2.mpq((1 - exact) / exact))))
+
+
+def law_of_shuffled(flip: Fraction, answers: tuple[int, ...]) -> dict[Any, Fraction]:
+    return law_of(ShuffledResponse(flip, len(answers), Fraction(1)).prepared(list(answers)).one)
+
+
+def test_shuffled_answers_depend_on_their_number_alone_and_every_order_is_as_likely() -> None:
+    flip = Fraction(1, 8)
+    laws = {answers: law_of_shuffled(flip, answers) for answers in product((0, 1), repeat=3)}
+    for answers, law in laws.items():
+        assert law == laws[tuple(sorted(answers))]
+        assert sum(law.values()) == 1
+        for output, probability in law.items():
+            assert probability == law[tuple(sorted(output))]

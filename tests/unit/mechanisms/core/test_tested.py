@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import Any
 from unittest.mock import patch
@@ -14,9 +13,7 @@ from numpy.typing import NDArray
 
 from attacklab.model.random_bits import SeededBits
 from mechanisms.core import tested
-from mechanisms.core.claims import ApproximateDP
 from mechanisms.core.grid import Grid
-from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace
 from mechanisms.core.local import Mean, Median
 from mechanisms.core.noise import Noise
 from tests.unit.mechanisms.core.databases import one_more, one_replaced
@@ -66,16 +63,6 @@ def test_the_threshold_is_the_least_that_noise_reaches_rarely_enough(
         assert q**threshold / (1 + q) <= gmpy2.mpq(delta) < q ** (threshold - 1) / (1 + q)
         claimed = gmpy2.mpq(term.claim.delta) / (q**threshold / (1 + q))
     assert 1 <= claimed < 1 + 2.0**-50
-
-
-def test_the_claim_is_derived_from_the_laws_and_the_threshold() -> None:
-    laws = DiscreteLaplace(Fraction(10)), DiscreteLaplace(Fraction(3))
-    claim = tested.Tested(mean(100), 5, *laws, 20).claim
-    assert isinstance(claim, ApproximateDP)
-    assert claim.epsilon == Fraction(5, 10) + Fraction(1, 3)
-    assert tested.Tested(mean(100), 5, *laws, 21).claim.delta < claim.delta < Fraction(math.exp(-20 / 3))
-    with pytest.raises(ValueError, match="no rule composes"):
-        tested.Tested(mean(100), 5, DiscreteGaussian(Fraction(10)), laws[1], 20)
 
 
 @pytest.mark.parametrize("people", [0, 100, 150])

@@ -12,11 +12,9 @@ from mechanisms.core.claims import ApproximateDP, Claim, GaussianDP
 from mechanisms.core.grid import Grid
 from mechanisms.core.restated import Restated
 from mechanisms.gaussian.claims import (
-    classical_sigma,
     discrete_gaussian_delta,
     gaussian_delta,
     gaussian_mu,
-    gaussian_rho,
     gaussian_sigma,
 )
 from mechanisms.gaussian.exact import exact_discrete_gaussian, exact_rounded_gaussian
@@ -40,19 +38,6 @@ def test_the_analytic_sigma_is_enough_and_a_hair_less_is_not(epsilon: float, del
     sigma = gaussian_sigma(epsilon, delta, 2.5)
     assert gaussian_delta(epsilon, sigma=sigma, sensitivity=2.5) <= delta
     assert gaussian_delta(epsilon, sigma=sigma * (1 - 2**-48), sensitivity=2.5) > delta
-
-
-def test_the_classical_sigma_is_enough_where_it_is_proved_and_not_at_epsilon_ten() -> None:
-    for epsilon in (0.01, 0.5, 0.999):
-        assert gaussian_delta(epsilon, sigma=classical_sigma(epsilon, 1e-5)) <= 1e-5
-    assert gaussian_delta(10, sigma=math.sqrt(2 * math.log(1.25e5)) / 10) > 2e-5
-    assert classical_sigma(0.5, 1e-5, 3.0) == pytest.approx(3 * 9.689610525, rel=1e-9)
-
-
-def test_what_is_claimed_is_rounded_up() -> None:
-    assert Fraction(gaussian_mu(sigma=3)) > Fraction(1, 3)
-    assert Fraction(gaussian_rho(sigma=3)) > Fraction(1, 18)
-    assert gaussian_rho(sigma=Fraction(1, 2), sensitivity=3) == 18.0
 
 
 DISCRETE = exact_discrete_gaussian(3, sensitivity=2, grid=Grid(0))

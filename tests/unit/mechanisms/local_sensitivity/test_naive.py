@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import statistics
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import gmpy2
 import numpy as np
@@ -13,12 +16,11 @@ from numpy.typing import NDArray
 from mechanisms.local_sensitivity.naive import (
     naive_local_sensitivity_mean,
     naive_ptr_mean,
-    naive_sample_aggregate,
     naive_smooth_mean,
-    naive_smooth_sensitivity,
     naive_sum_over_count,
 )
-from tests.unit.mechanisms.local_sensitivity.noise import ScriptedLaplace, noise_scales
+from mechanisms.local_sensitivity.naive_jumps import naive_median
+from tests.unit.mechanisms.core.databases import databases
 
 CENSUS_SIZE = 32_561
 CENSUS_DELTA = 1 / CENSUS_SIZE**2
@@ -80,35 +82,6 @@ def test_naive_propose_test_release_spends_epsilon_on_the_test_and_again_on_the_
     assert test_loss + release_loss > 1.99
 
 
-def test_600_chunks_of_the_census_are_593() -> None:
-    seen: list[int] = []
-
-    def size_of(chunk: NDArray[np.float64]) -> float:
-        seen.append(len(chunk))
-        return 50.0
-
-    naive_sample_aggregate(
-        np.full(CENSUS_SIZE, 50.0),
-        1,
-        ScriptedLaplace(0.0),
-        chunks=600,
-        lower=20,
-        upper=80,
-        epsilon=1,
-        statistic=size_of,
-    )
-    assert len(seen) == 593
-    assert sum(seen) == CENSUS_SIZE
-
-
-def test_naive_smooth_sensitivity_jumps_by_far_more_than_its_smoothing_allows_between_199_and_200_people() -> None:
-    beta = 1 / (2 * math.log(2 / CENSUS_DELTA))
-    jump, least = (naive_smooth_sensitivity(size, upper=100.0, epsilon=1.0, delta=CENSUS_DELTA) for size in (199, 200))
-    assert jump == pytest.approx(100 * math.exp(-199 * beta), rel=1e-12)
-    assert least == pytest.approx(100 / 201, rel=1e-12)
-    assert jump / least > 1.9 > math.exp(beta)
-
-
 def test_naive_smooth_sensitivity_breaks_its_delta_between_199_and_200_people() -> None:
     """P[|noise| > c] under both scales, with equal means: δ(ε) at the claimed ε in closed form."""
     release = partial(naive_smooth_mean, upper=100.0, epsilon=1.0, delta=CENSUS_DELTA)
@@ -118,3 +91,45 @@ def test_naive_smooth_sensitivity_breaks_its_delta_between_199_and_200_people() 
     divergence = math.exp(-cut / wide) - math.e * math.exp(-cut / narrow)
     assert divergence > 0.08
     assert divergence > 1e7 * CENSUS_DELTA
+
+
+class ScriptedLaplace(np.random.Generator):
+    """A numpy generator whose Laplace noise is the given values, one array a call, and which records the scales."""
+
+    def __init__(self, *noise: float) -> None:
+        super().__init__(np.random.PCG64(0))
+        self._noise = list(noise)
+        self.scales: list[float] = []
+
+    def laplace(  # type: ignore[override] # as the naive mechanisms call it
+        self, loc: float, scale: float, size: int
+    ) -> NDArray[np.float64]:
+        self.scales.append(scale)
+        return np.full(size, loc + self._noise.pop(0))
+
+
+def noise_scales(release: Callable[..., object], records: NDArray[np.float64], draws: int) -> list[float]:
+    """The scales of the noise that a naive mechanism draws."""
+    rng = ScriptedLaplace(*[0.0] * draws)
+    release(records, 1, rng)
+    return rng.scales
+
+
+Release = Callable[..., Any]
+AGES: dict[str, Any] = {"lower": 0.0, "upper": 3.0}
+
+
+def median(records: tuple[float, ...]) -> float:
+    return statistics.median_low(records) if records else 0.0
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0])
+def test_the_medians_noise_is_scaled_to_what_one_record_more_fewer_or_elsewhere_moves_it(epsilon: float) -> None:
+    for records in databases(range(4), 5):
+        fewer = [records[:place] + records[place + 1 :] for place in range(len(records))]
+        near = [*fewer, *((*rest, value) for rest in (records, *fewer) for value in (0, 1, 2, 3))]
+        moves = max(abs(median(changed) - median(records)) for changed in near)
+        release: Release = partial(naive_median, epsilon=epsilon, **AGES)
+        ages = np.array(records, dtype=float)
+        assert noise_scales(release, ages, 1) == [moves / epsilon]
+        assert release(ages, 2, ScriptedLaplace(0.25)).tolist() == [median(records) + 0.25] * 2

@@ -6,17 +6,21 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
+import mpmath
 import pytest
 
 from attacklab.model.random_bits import TapedBits
 from checker.check import check
 from mechanisms.core.certificate import certificate
-from mechanisms.core.claims import ZeroConcentratedDP
+from mechanisms.core.claims import ApproximateDP, ZeroConcentratedDP
 from mechanisms.core.grid import Grid
+from mechanisms.core.laws import DiscreteLaplace, RoundedLaplace
 from mechanisms.core.noisy import Noisy
 from mechanisms.gaussian.exact import WORD, exact_discrete_gaussian, exact_fixed_work_gaussian, exact_rounded_gaussian
+from mechanisms.laplace import exact
 from tests.unit.mechanisms.enumeration import law_of
 
 SIGMA = Fraction(3, 2)
@@ -97,3 +101,73 @@ def test_the_delta_of_fixed_work_is_that_of_the_exhausted_laws(sensitivity: Frac
     assert term.claim.epsilon == 1
     assert float(term.claim.delta) == pytest.approx(excess, rel=1e-9)
     check(certificate("fixed work", term))
+
+
+HALVES = Grid(-1)
+MAKERS: dict[str, Callable[..., Any]] = {
+    "discrete": partial(exact.exact_discrete_laplace, grid=HALVES),
+    "rounded": partial(exact.exact_rounded_laplace, grid=HALVES),
+    "histogram": exact.exact_histogram,
+    "response": exact.exact_randomized_response,
+    "snapping": partial(exact.exact_snapping, bound=16.0),
+}
+RANGED: dict[str, Callable[..., Any]] = {
+    "geometric": partial(exact.exact_two_sided_geometric, lower=-4, upper=4, grid=HALVES),
+    "on_grid": partial(exact.exact_laplace_on_grid, lower=-4, upper=4, grid=HALVES),
+}
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), 1, 0.7])
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_claim_is_the_epsilon_that_is_asked_for(name: str, epsilon: Any) -> None:
+    assert MAKERS[name](epsilon=epsilon).claim == ApproximateDP(Fraction(epsilon))
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), 1, 0.7, 3])
+@pytest.mark.parametrize("sensitivity", [1, 0.75, Fraction(1, 7)])
+def test_on_a_range_the_claim_is_within_the_epsilon_and_near_it(epsilon: Any, sensitivity: Any) -> None:
+    geometric = RANGED["geometric"](epsilon=epsilon, sensitivity=sensitivity).claim.epsilon
+    assert Fraction(epsilon) * (1 - Fraction(1, 2**35)) < geometric <= epsilon
+    on_grid = RANGED["on_grid"](epsilon=epsilon, sensitivity=sensitivity).claim.epsilon
+    assert epsilon - math.exp(epsilon / 2) / 2**15 < on_grid <= epsilon
+
+
+@pytest.mark.parametrize(
+    ("make", "law"), [(exact.exact_discrete_laplace, DiscreteLaplace), (exact.exact_rounded_laplace, RoundedLaplace)]
+)
+def test_noise_is_scaled_to_the_whole_steps_that_a_rounded_answer_moves(make: Any, law: Any) -> None:
+    assert make(epsilon=2, sensitivity=Fraction(3, 4), grid=HALVES).law == law(Fraction(2, 2))
+    assert make(epsilon=2, sensitivity=1, grid=Grid(8)).law == law(Fraction(1, 2))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "length"), [(1, 32), (Fraction(1, 10), 6), (3, 2), (5, 1), (40, 20), (Fraction(1, 10**9), 5), (2, 300)]
+)
+def test_the_rows_of_geometric_noise_are_symmetric_and_near_the_ideal_law(epsilon: Any, length: int) -> None:
+    term = exact.exact_two_sided_geometric(epsilon=epsilon, lower=0, upper=length)
+    with mpmath.workdps(60):
+        q = mpmath.exp(-mpmath.mpf(float(epsilon)))
+        for place in (0, length // 2, length):
+            row = term.rows[place]
+            assert row == term.rows[length - place][::-1]
+            ideal = [(1 - q) / (1 + q) * q ** abs(outcome - place) for outcome in range(length + 1)]
+            ideal[0], ideal[-1] = q**place / (1 + q), q ** (length - place) / (1 + q)
+            distance = sum(abs(words / mpmath.mpf(2**62) - share) for words, share in zip(row, ideal, strict=True))
+            assert distance < (length + 1) ** 2 * max(1, 1 / float(epsilon)) * mpmath.mpf(2) ** -62
+
+
+def test_a_dyadic_ratio_is_the_loss_of_each_step() -> None:
+    term = exact.exact_dyadic_geometric(ratio=Fraction(5, 8), lower=-2, upper=3)
+    law = law_of(partial(exact.exact_dyadic_geometric(ratio=Fraction(1, 2), lower=0, upper=3).release, 1))
+    most = Fraction(11, 16)  # 2/3, rounded up to 4 bits
+    tails = {size: most / 2**size for size in (1, 2, 3)}
+    assert law == {0.0: tails[1], 1.0: 1 - 2 * tails[1], 2.0: tails[1] - tails[2], 3.0: tails[2]}
+    assert float(term.claim.epsilon) == pytest.approx(math.log(8 / 5), abs=1e-15)
+    assert term.bits == 3 * 7 + 2
+
+
+def test_an_exact_answer_can_be_a_lie_at_any_epsilon() -> None:
+    """At ε = 40 a lie has probability 4e-18: a uniform number of 64 ones is in it."""
+    bits = TapedBits(2**64 - 1, 64)
+    assert exact.exact_randomized_response(epsilon=40).release(True, bits) is False
+    assert bits.left < 10
