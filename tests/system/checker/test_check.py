@@ -123,19 +123,9 @@ def _changed(value: Any, source: random.Random) -> Any:
     if isinstance(value, int):
         return source.choice([value + 1, value - 1, 2 * value, -value, value + (1 << 40), 0, str(value), float(value)])
     if isinstance(value, str) and value.strip("-").replace("/", "").isdigit():
-        number = Fraction(value)
-        return str(
-            source.choice(
-                [
-                    number * (1 + Fraction(1, 10**9)),
-                    number * (1 - Fraction(1, 10**9)),
-                    2 * number,
-                    number / 2,
-                    -number,
-                    Fraction(0),
-                ]
-            )
-        )
+        number, tiny = Fraction(value), Fraction(1, 10**9)
+        factors = (1 + tiny, 1 - tiny, Fraction(2), Fraction(1, 2), Fraction(-1), Fraction(0))
+        return str(number * source.choice(factors))
     return source.choice(["add-remove", "substitute", "add-remove or substitute", "answers", "RoundedLaplace", "", 0])
 
 

@@ -261,6 +261,10 @@ def test_a_table_that_nothing_is_drawn_by_is_refused() -> None:
     assert "below half of all words" in refusal(written("discrete_laplace") | {"tables": [table]})
 
 
+def test_what_keys_lose_is_said_for_people_of_one_key() -> None:
+    assert "people who have one key each" in accepted(written("keys")).statement
+
+
 @pytest.mark.parametrize(("rho", "epsilon"), [(0.5, 1), (Fraction(1, 1000), 0.5), (3, 2), (2, 30)])
 def test_the_delta_of_zcdp_is_the_least_that_an_order_gives(rho: Any, epsilon: Any) -> None:
     """Proposition 12 of Canonne, Kamath and Steinke 2020, by the least of a dense list of orders in doubles."""

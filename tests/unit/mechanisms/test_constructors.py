@@ -17,7 +17,7 @@ from attacklab.model.random_bits import SeededBits, TapedBits
 from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
 from mechanisms.core import tested
 from mechanisms.core.chunks import ChunkTotal
-from mechanisms.core.claims import ApproximateDP, GaussianDP, ProfileDP, RenyiDP, ZeroConcentratedDP, together
+from mechanisms.core.claims import ApproximateDP, GaussianDP, ProfileDP, RenyiDP, together
 from mechanisms.core.column import Column
 from mechanisms.core.compose import Both, Session, Size
 from mechanisms.core.distances import Distances
@@ -78,7 +78,6 @@ SELECT = Select(Utilities(), ONE)
 RANGE = utilities(utility_range=(0, 3))
 ROWS = ((5, 2, 1), (2, 4, 2), (1, 2, 5))
 NO_ROWS: list[Any] = [np.zeros(3), np.zeros((2, 0)), np.zeros((2, 2, 2)), [[1.0], [1.0, 2.0]], [[]]]
-RHO, LOOSE = ZeroConcentratedDP(HALF), ApproximateDP(HALF, Fraction(1, 100))
 
 
 PRECISIONS = (worst_case_precision, empirical_precision)
@@ -266,7 +265,7 @@ TYPES: list[tuple[str, Call]] = [
     ("answers", lambda: ShuffledResponse(0.1, 1, 1).release(["1"], bits())),
     *(("Count", partial(made, Count(), 1, 5)) for made in (Smooth, partial(tested.propose_test_release, delta=0.1))),
     ("points", lambda: ProfileDP(())),
-    ("points", lambda: ProfileDP((RHO,))),
+    ("points", lambda: ProfileDP((ZeroConcentratedDP(HALF),))),
     ("form", lambda: encoded(object())),
     ("sensitivity", lambda: discrete_gaussian_delta(1, sigma=1, sensitivity=1.5)),
     ("x must be", lambda: BaseTwoEta(1.0, 2, 1)),

@@ -108,6 +108,10 @@ def test_without_a_seed_every_bit_comes_from_the_systems_entropy(monkeypatch: py
     assert SystemBits().words(2).tolist() == [0x80, 0]
 
 
+RFC_8439 = [7645359380336737593, 5281276197874154893]
+"""The first two words of RFC 8439's cipher for the key 0, 1, …, 31, by its text: counter and nonce are 0."""
+
+
 @pytest.mark.parametrize("count", [EXPANDED_FROM // 8 - 1, EXPANDED_FROM // 8, 10**5])
 def test_many_words_are_those_of_the_published_cipher_for_a_key_of_the_systems(
     count: int, monkeypatch: pytest.MonkeyPatch
@@ -123,30 +127,10 @@ def test_many_words_are_those_of_the_published_cipher_for_a_key_of_the_systems(
     assert len(words) == count
     if _expander() and 8 * count >= EXPANDED_FROM:
         assert [len(key) for key in keys] == [32]
-        assert words[:2].tolist() == chacha20(keys[0])
+        assert words[:2].tolist() == RFC_8439
         assert len({*words.tolist()}) == count
     else:
         assert words.tobytes() == keys[0]
-
-
-def chacha20(key: bytes) -> list[int]:
-    """The first two words of RFC 8439's cipher, counter and nonce 0."""
-    start = [*np.frombuffer(b"expand 32-byte k" + key + bytes(16), "<u4").tolist()]
-    state = list(start)
-
-    def quarter(a: int, b: int, c: int, d: int) -> None:
-        for into, by, turned, left in ((a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)):
-            state[into] = (state[into] + state[by]) % 2**32
-            mixed = state[turned] ^ state[into]
-            state[turned] = (mixed << left | mixed >> 32 - left) % 2**32
-
-    for _ in range(10):
-        for column in range(4):
-            quarter(column, 4 + column, 8 + column, 12 + column)
-        for column in range(4):
-            quarter(column, 4 + (column + 1) % 4, 8 + (column + 2) % 4, 12 + (column + 3) % 4)
-    block = [(one + other) % 2**32 for one, other in zip(state, start, strict=True)]
-    return [block[0] | block[1] << 32, block[2] | block[3] << 32]
 
 
 def test_a_table_draws_one_number_as_it_does_an_array_of_one() -> None:
@@ -322,11 +306,6 @@ REPAIRS: list[tuple[Target, str, tuple[Any, Any]]] = [
         (0, 3),
     ),
     (
-        Target.noise(nothing, epsilon=Fraction(1, 3), sensitivity=Fraction(1, 3)),
-        "laplace(epsilon=0.3333333333333333, sensitivity=0.33333333333333337, step=2**-12)(answer)",
-        (0, Fraction(1, 3)),
-    ),
-    (
         Target.noise(nothing, epsilon=0.5, sensitivity=3, domain=Domain(integers=True)),
         "geometric(epsilon=0.5, sensitivity=3.0)(answer)",
         (0, 3),
@@ -345,11 +324,6 @@ REPAIRS: list[tuple[Target, str, tuple[Any, Any]]] = [
         Target.sum(nothing, epsilon=2, bounds=(-5, 100), relation="substitute"),
         "bounded_sum(epsilon=2.0, lower=-5.0, upper=100.0, step=2**-4, relation='substitute')(records)",
         ([-5, 0], [0, 100]),
-    ),
-    (
-        Target.mean(nothing, epsilon=0.1, bounds=(18, 65)),
-        "bounded_mean(epsilon=0.1, lower=18.0, upper=65.0, step=2**-5)(records)",
-        ([], [65]),
     ),
     (Target.mean(nothing, epsilon=1, bounds=(0.0, 0.1)), "", ([], [0.1])),
     (Target.noise(nothing, epsilon=1e-12), "", (0, 1)),

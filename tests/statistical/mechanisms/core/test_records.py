@@ -11,8 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attacklab.model.random_bits import SeededBits
 from mechanisms.core.grid import LIMIT, Grid
+from mechanisms.core.laws import DiscreteLaplace
+from mechanisms.core.noisy import noisy
 from mechanisms.core.records import Answer, Count, CountFrom, Counts, Histogram, Total
+from mechanisms.core.sample import FixedSample, PoissonSample
 from mechanisms.core.term import Query
 
 EITHER = "add-remove or substitute"
@@ -128,3 +132,14 @@ def test_histograms_count_every_cell_in_its_place() -> None:
 def test_a_sum_that_no_double_holds_is_exact(form: Any) -> None:
     assert Total(0, 2**53, Grid(0)).of(form([2**53, 1])) == 2**53 + 1
     assert Total(-(2**53), 2**53, Grid(0)).of(form([2.0**53] * 3 + [1.0, -1.0, 1.0])) == 3 * 2**53 + 1
+
+
+@pytest.mark.parametrize("size", [2**8 + 1, 2**15 + 1, 2**16 + 1])
+def test_large_data_are_sampled_whole(size: int) -> None:
+    """By Hoeffding a count is off by 6·√size with a probability below 1e-31."""
+    poisson = PoissonSample(noisy(CountFrom(), DiscreteLaplace, 64), Fraction(1, 2)).release(
+        [1] * size, SeededBits(size)
+    )
+    assert abs(poisson - size / 2) < 6 * math.sqrt(size)
+    fixed = noisy(CountFrom(1, "substitute"), DiscreteLaplace, 64)
+    assert FixedSample(fixed, size - 1, size).release([1] * size, SeededBits(size)) == size - 1

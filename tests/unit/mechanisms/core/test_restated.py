@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 import mpmath
-import numpy as np
 import pytest
 
 from mechanisms.core.claims import ApproximateDP, Claim, GaussianDP, ProfileDP, RenyiDP, ZeroConcentratedDP
@@ -89,27 +87,6 @@ def test_the_least_claim_is_kept_and_one_that_is_just_too_strong_refused(mechani
     assert term.relation == mechanism.relation
     with pytest.raises(ValueError, match="is not seen to keep"):
         Restated(mechanism, _times(claim, 1 - HAIR))
-
-
-@pytest.mark.parametrize(("laplaces", "epsilon", "much"), [(1, 1.0, 2.1), (1, 0.6, 2.0), (3, 2.0, 3.0), (2, 1.5, 2.7)])
-def test_the_delta_of_gaussian_noise_beside_pure_parts_is_that_of_all_outputs_and_not_much_more(
-    laplaces: int, epsilon: float, much: float
-) -> None:
-    """By adding up max(P − e^ε·Q, 0) over the outputs of noise of σ = 1 and of scale 2, up to 40 steps from 0."""
-    steps = np.arange(-40, 41)
-    gaussian, laplace = np.exp(-(steps**2) / 2), np.exp(-abs(steps) / 2)
-    outputs = [np.array([noise[:-1], noise[1:]]) / noise.sum() for noise in (gaussian, *[laplace] * laplaces)]
-    if laplaces > 1:  # what two of them tell is how many of them were above 0
-        told = np.array([outputs[1][:, :40].sum(axis=1), outputs[1][:, 40:].sum(axis=1)]).T
-        outputs[1:] = [told] * laplaces
-    joint = outputs[0]
-    for part in outputs[1:]:
-        joint = (joint[:, :, np.newaxis] * part[:, np.newaxis]).reshape(2, -1)
-    truth = Fraction(np.maximum(joint[0] - math.exp(epsilon) * joint[1], 0).sum())
-    term = Both((DISCRETE, *[LAPLACE] * laplaces))
-    with pytest.raises(ValueError, match="is not seen to keep"):
-        Restated(term, ApproximateDP(Fraction(epsilon), truth * (1 - HAIR)))
-    Restated(term, ApproximateDP(Fraction(epsilon), truth * Fraction(much)))
 
 
 def _times(claim: Any, factor: Fraction) -> Any:

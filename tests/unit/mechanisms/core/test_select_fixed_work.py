@@ -132,20 +132,6 @@ def test_no_weight_of_a_term_falls_by_more_than_the_ratio(epsilon: Any, steps: i
         assert all(heavy >= light >= each.ratio * heavy for heavy, light in pairwise(each.weights))
 
 
-def test_weights_rounded_to_nearest_break_the_claim() -> None:
-    """Some then fall by more than the ratio."""
-    term = fixed(SEVEN_EIGHTHS, precision=2, spare=30)
-    nearest = [max(1, round(4 * SEVEN_EIGHTHS**level)) for level in range(MOST + 1)]
-    laws = {levels: shares(term, [nearest[max(levels) - level] for level in levels]) for levels in vectors(3)}
-    assert worst(laws, 1) > ratio_of(term.claim)
-
-
-def test_weights_rounded_down_leave_an_outcome_without_a_ticket() -> None:
-    term = fixed(HALF, precision=2, spare=30)
-    assert min(shares(term, [4, 4 >> MOST])) == 0
-    assert min(shares(term, weights_of(term, (MOST, 0)))) > 0
-
-
 @pytest.mark.parametrize("monotone", [False, True])
 @pytest.mark.parametrize("steps", [1, 3])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10**5), Fraction(1, 30), 0.1, 1, 8.5])
