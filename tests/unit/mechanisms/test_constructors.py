@@ -17,7 +17,7 @@ from attacklab.model.random_bits import SeededBits, TapedBits
 from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
 from mechanisms.core import tested
 from mechanisms.core.chunks import ChunkTotal
-from mechanisms.core.claims import ApproximateDP, GaussianDP, ProfileDP, RenyiDP, together
+from mechanisms.core.claims import ApproximateDP, GaussianDP, ProfileDP, RenyiDP, ZeroConcentratedDP, together
 from mechanisms.core.column import Column
 from mechanisms.core.compose import Both, Session, Size
 from mechanisms.core.distances import Distances

@@ -84,7 +84,7 @@ TERMS = {
     "a session": Small(exact_query_session(epsilon=1.5), [True, False], any_two),
     "a sample": Small(PoissonSample(Noisy(CountFrom(), UNIT), Fraction(1, 4)), ADDED, one_more, 0.9),
     "a sample of a size": Small(FixedSample(Noisy(CountFrom(ONE, "substitute"), UNIT), 1, 2), BITS, one_replaced, 0.7),
-    "a stream": Small(AboveThreshold(ANSWER, ONE, 1, UNIT, DiscreteLaplace(2 * ONE)), BITS, no_further, 0.4),
+    "a stream": Small(AboveThreshold(ANSWER, ONE, 1, UNIT, DiscreteLaplace(2 * ONE)), BITS, no_further, 0.3),
     "keys": Small(KeysAbove(NARROW, 3), [["a"], ["a", "b"], ["a", "a"], []], one_more),
     "a selection in base 2": Small(SelectBase2(utilities(utility_range=(0, 1)), Fraction(3, 4)), FEW, no_further, 0.49),
     "monotone utilities": Small(
