@@ -181,35 +181,6 @@ def test_no_data_make_a_term_fail(name: str) -> None:
             assert "nan" not in outputs(name, data)
 
 
-def test_monotone_utilities_allow_twice_the_exponent() -> None:
-    """Probabilities in proportion to e^(ε·u), and to 2^(η·u) with a loss of η·ln 2."""
-    law = exact_exponential(epsilon=1, monotone=True).law([0, 1])
-    assert float(law[0].lower) == pytest.approx(1 / (1 + math.e), rel=1e-15)
-    half = BaseTwoEta(1, 1)
-    claims = [
-        exact_exponential_base2(eta=half, utility_range=(0, 1), monotone=monotone).claim.epsilon
-        for monotone in (True, False)
-    ]
-    assert [float(claim) for claim in claims] == pytest.approx([math.log(2), 2 * math.log(2)], rel=1e-15)
-    fixed = exact_exponential_fixed_work(epsilon=1, utility_range=(0, 8), monotone=True)
-    assert 1 - 2.0**-30 < fixed.claim.epsilon <= 1
-
-
-SAMPLES: dict[float, partial[Any]] = {
-    0.25: partial(exact_poisson_count, rate=0.25),
-    0.4: partial(exact_sampled_count, size=2, records=5),
-}
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 1, Fraction(7, 3)])
-@pytest.mark.parametrize("share", SAMPLES)
-def test_a_sample_spends_what_the_whole_may_lose(epsilon: Any, share: float) -> None:
-    term = SAMPLES[share](epsilon=epsilon)
-    assert isinstance(term.claim, ApproximateDP)
-    assert 0 <= Fraction(epsilon) - term.claim.epsilon < Fraction(1, 2**80)
-    assert float(term.mechanism.claim.epsilon) == pytest.approx(math.log1p(math.expm1(epsilon) / share))
-
-
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_what_is_refused_does_not_tell_who_is_in_the_sample(size: int) -> None:
     for place in range(4):

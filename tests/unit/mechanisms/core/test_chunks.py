@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import sys
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
@@ -85,56 +84,33 @@ def test_the_order_of_records_and_the_sign_of_zero_reach_no_statistic(statistic:
         ) - chunks.of([])
 
 
-def failing(values: np.ndarray) -> Any:
-    """A statistic that does something else for each first value."""
-    match int(values[0]):
-        case 1:
-            sys.exit("one")
-        case 2:
-            warnings.warn("two", RuntimeWarning, stacklevel=1)
-        case 3:
-            raise MemoryError
-        case 4:
-            return float(np.log(np.array([0.0]))[0])
-        case 5:
-            return "five"
-        case 6:
-            return None
-        case 7:
-            raise GeneratorExit
-        case 8:
-            return 10**400
-        case 9:
-            return np.ma.masked
-        case 10:
-            values[:] = 1e308
-            return float(values.sum() * 10)
-        case 11:
-            return [1.0, 2.0]
-        case 12:
-            return np.longdouble(1)
-        case 13:
-            return Fraction(1, 3)
-    return np.float64(0.0)
+def raising(error: type[BaseException]) -> Statistic:
+    def statistic(_: np.ndarray) -> Any:
+        raise error
+
+    return statistic
 
 
-ANSWERS = {4: 0, 8: 512, 10: 512, 13: 5}
-"""What `failing` answers between 0 and 32 in steps of 1/16, where it is neither 0 nor missing."""
+FAILING: list[tuple[Statistic, int]] = [
+    *((raising(error), 256) for error in (SystemExit, MemoryError, GeneratorExit, KeyError)),
+    *((lambda _, it=it: it, 256) for it in ("five", None, np.ma.masked, [1.0, 2.0], np.longdouble(1))),
+    *((lambda _, it=it: it, steps) for it, steps in ((np.float64(0), 0), (10**400, 512), (Fraction(1, 3), 5))),
+    (lambda _: warnings.warn("two", RuntimeWarning, stacklevel=1) or 0.0, 0),
+    (lambda _: float(np.log(np.array([0.0]))[0]), 0),
+    (lambda values: float((values * 1e308 * 10).sum()), 512),
+]
+"""Statistics, and what their chunk answers between 0 and 32 in steps of 1/16: 256 is the middle."""
 
 
 @pytest.mark.parametrize("action", ["error", "always"])
 def test_whatever_a_statistic_does_nothing_but_a_chunks_answer_shows_it(
     action: Literal["error", "always"], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    chunks = query(failing, chunks=1, width=32, grid=Grid(-4))
-    for first in range(14):
-        records = [("Ada", float(first))]
+    for statistic, steps in FAILING:
         with warnings.catch_warnings(record=True) as shown, np.errstate(all="raise" if action == "error" else "warn"):
             warnings.simplefilter(action)
-            total = chunks.of(records)
-        assert not shown
-        assert total == ANSWERS.get(first, 0 if first in (0, 2) else 256)
-        assert records == [("Ada", float(first))]
+            total = query(statistic, chunks=1, width=32, grid=Grid(-4)).of([("Ada", 1.0)])
+        assert (total, shown) == (steps, [])
     assert capfd.readouterr() == ("", "")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Any
 from unittest.mock import patch
 
@@ -155,8 +155,7 @@ def test_open_words_are_decided_as_the_certificate_says(law: DiscreteLaplace) ->
     table = Table(law)
     told = table.evidence()
     shares = [(cell, words) for cell, even, ramp in told["open"] for words in (even, ramp) if words]
-    firsts = [told["limit"] + sum(words for _, words in shares[:place]) for place in range(len(shares))]
-    beyond = told["limit"] + sum(words for _, words in shares)
+    *firsts, beyond = accumulate((words for _, words in shares), initial=told["limit"])
     words = [*firsts, *[first + words - 1 for first, (_, words) in zip(firsts, shares, strict=True)], beyond, 2**64 - 1]
     further = np.random.default_rng(0).integers(0, 2**63, 4 * len(words), dtype=np.uint64)
     waiting = iter([*map(np.uint64, words), *further])
