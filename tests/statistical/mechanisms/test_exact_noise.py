@@ -1,4 +1,4 @@
-"""The exact Gaussian terms: their laws, what they claim, and that fixed work is the same whatever is drawn."""
+"""The exact Laplace and Gaussian terms have the laws of their textbooks, and claim the ε that is asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The base-2 parameter, judged by MPFR at 500 bits."""
+"""The base-2 exponential mechanism's parts: its parameter, the precision of its sums, and sampling by weights."""
 
 from __future__ import annotations
 

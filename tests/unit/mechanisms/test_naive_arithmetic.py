@@ -1,4 +1,4 @@
-"""The naive exponential mechanism, judged by the textbooks' loop and by scalar arithmetic in each format."""
+"""Naive selection, normals and sums, judged by scalar arithmetic in each format."""
 
 from __future__ import annotations
 

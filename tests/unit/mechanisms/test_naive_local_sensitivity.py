@@ -22,6 +22,29 @@ from mechanisms.local_sensitivity.naive import (
 from mechanisms.local_sensitivity.naive_jumps import naive_median
 from tests.unit.mechanisms.core.databases import databases
 
+
+class ScriptedLaplace(np.random.Generator):
+    """A numpy generator whose Laplace noise is the given values, one array a call, and which records the scales."""
+
+    def __init__(self, *noise: float) -> None:
+        super().__init__(np.random.PCG64(0))
+        self._noise = list(noise)
+        self.scales: list[float] = []
+
+    def laplace(  # type: ignore[override] # as the naive mechanisms call it
+        self, loc: float, scale: float, size: int
+    ) -> NDArray[np.float64]:
+        self.scales.append(scale)
+        return np.full(size, loc + self._noise.pop(0))
+
+
+def noise_scales(release: Callable[..., object], records: NDArray[np.float64], draws: int) -> list[float]:
+    """The scales of the noise that a naive mechanism draws."""
+    rng = ScriptedLaplace(*[0.0] * draws)
+    release(records, 1, rng)
+    return rng.scales
+
+
 CENSUS_SIZE = 32_561
 CENSUS_DELTA = 1 / CENSUS_SIZE**2
 
@@ -91,28 +114,6 @@ def test_naive_smooth_sensitivity_breaks_its_delta_between_199_and_200_people() 
     divergence = math.exp(-cut / wide) - math.e * math.exp(-cut / narrow)
     assert divergence > 0.08
     assert divergence > 1e7 * CENSUS_DELTA
-
-
-class ScriptedLaplace(np.random.Generator):
-    """A numpy generator whose Laplace noise is the given values, one array a call, and which records the scales."""
-
-    def __init__(self, *noise: float) -> None:
-        super().__init__(np.random.PCG64(0))
-        self._noise = list(noise)
-        self.scales: list[float] = []
-
-    def laplace(  # type: ignore[override] # as the naive mechanisms call it
-        self, loc: float, scale: float, size: int
-    ) -> NDArray[np.float64]:
-        self.scales.append(scale)
-        return np.full(size, loc + self._noise.pop(0))
-
-
-def noise_scales(release: Callable[..., object], records: NDArray[np.float64], draws: int) -> list[float]:
-    """The scales of the noise that a naive mechanism draws."""
-    rng = ScriptedLaplace(*[0.0] * draws)
-    release(records, 1, rng)
-    return rng.scales
 
 
 Release = Callable[..., Any]

@@ -1,4 +1,4 @@
-"""What a query says of its local sensitivity holds for every small pair of neighbours, and at boundary sizes."""
+"""Local sensitivities hold for every small pair of neighbours, and noise scaled to a smooth bound keeps its claim."""
 
 from __future__ import annotations
 

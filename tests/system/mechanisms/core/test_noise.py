@@ -1,4 +1,4 @@
-"""Noise in arrays: every draw in its place at every size, against a model that decides one word after the other."""
+"""Noise in arrays: every draw in its place at every size, by tables whose words are held against the definition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws as values: outcomes, masses, images, records, and ideal laws enclosed by MPFR."""
+"""Laws as values: outcomes, masses, ideal laws enclosed by MPFR, and the laws of step functions of one uniform."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapshots: what is equal and what differs, and what changes in place is seen wherever it lies."""
+"""Snapshots see what changes in place; what no law covers is refused: other sources, and outcomes that hold more."""
 
 from __future__ import annotations
 

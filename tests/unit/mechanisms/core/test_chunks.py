@@ -1,4 +1,4 @@
-"""One person moves one chunk's answer, whatever the statistic does, and nothing but the answers shows what it did."""
+"""One person moves one chunk's answer, and one record one number of a column, whatever the functions do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims: what two of them come to, which keeps which, and that noise keeps what its claims convert to."""
+"""Claims: what two of them come to, which keeps which, what they convert to, and the figures of Gaussian noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table of integers releases exactly what its rows say, by the same work each time, and claims what they lose."""
+"""Tables of integers and snapping release exactly what their rows or ideal noise say, and claim what they lose."""
 
 from __future__ import annotations
 

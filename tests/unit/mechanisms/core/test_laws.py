@@ -1,4 +1,4 @@
-"""The laws of noise: their tails and heights against mpmath, and their losses against the ratios that they bound."""
+"""The laws of noise against mpmath: tails, heights, losses, roundings, and draws by inversion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Noise on answers, totals and vectors: laws against their formulas, claims from stability and law, arrays in place."""
+"""Noise on answers, totals and vectors, and what a mechanism accepts as a number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples: whoever is in one has the stated probability, and the amplified loss is that of the laws."""
+"""Samples and randomized responses: exact probabilities, exact losses, and shuffles that hide who said what."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Given utilities: what is an array stays one, what is exact stays exact, and everything is brought into the range."""
+"""Utilities: given ones, ranks and distances are what the formula says, and move by the sensitivity at most."""
 
 from __future__ import annotations
 
