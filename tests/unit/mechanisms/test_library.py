@@ -398,7 +398,7 @@ SENSELESS = Fraction(10**400)
         lambda: above_threshold(epsilon=1, threshold=0.5, step=1),
         lambda: quantile(epsilon=1, quantile=0.5, lower=1, upper=1, step=1),
         lambda: bounded_sum(epsilon=1, lower=0, upper=SENSELESS, step=1),
-        lambda: bounded_mean(epsilon=1, relation="people", **RECORDS),  # type: ignore[arg-type]
+        lambda: bounded_mean(epsilon=1, relation="people", **RECORDS),
     ],
 )
 def test_what_is_out_of_range_is_refused(make: Callable[[], object]) -> None:

@@ -123,7 +123,6 @@ def test_noise_is_what_the_evidence_says_for_every_law(law: Law) -> None:
     assert noise_of(law).many(2**14 + 9, bits).tolist() == modelled(law, 2**14 + 9, bits)
 
 
-WORDS = 1 << 64
 CELLS_TRIED = 30
 Evidence = dict[str, Any]
 Words = dict[int, tuple[int, int, int]]

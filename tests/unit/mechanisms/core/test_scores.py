@@ -112,7 +112,7 @@ def test_no_record_is_lost_at_any_size(size: int) -> None:
     assert utilities.dtype == np.float64
 
 
-QUERY = Distances(Fraction(1), Fraction(-1), Fraction(2), Grid(-1))
+DISTANCES = Distances(Fraction(1), Fraction(-1), Fraction(2), Grid(-1))
 """−1, −½, …, 2."""
 
 
@@ -121,16 +121,16 @@ QUERY = Distances(Fraction(1), Fraction(-1), Fraction(2), Grid(-1))
     [(0.3, Fraction(0.3)), (-math.inf, -1), (math.nan, -1), (9, 2), (10**400, 2), (Fraction(1, 3), Fraction(1, 3))],
 )
 def test_utilities_are_minus_the_distances_from_the_clamped_answer(answer: Any, centre: Fraction) -> None:
-    assert QUERY.of(answer) == [-abs(centre - Fraction(step, 2)) for step in range(-2, 5)]
+    assert DISTANCES.of(answer) == [-abs(centre - Fraction(step, 2)) for step in range(-2, 5)]
 
 
 def test_utilities_lie_in_their_range_and_move_by_no_more_than_the_answer_and_not_in_one_direction() -> None:
     answers = [Fraction(tenth, 10) for tenth in range(-15, 26)]
     directions = set()
     for one, other in product(answers, answers):
-        moves = [b - a for a, b in zip(QUERY.of(one), QUERY.of(other), strict=True)]
+        moves = [b - a for a, b in zip(DISTANCES.of(one), DISTANCES.of(other), strict=True)]
         assert max(map(abs, moves)) <= abs(one - other)
-        assert all(QUERY.lower <= utility <= QUERY.upper for utility in QUERY.of(one))
+        assert all(DISTANCES.lower <= utility <= DISTANCES.upper for utility in DISTANCES.of(one))
         directions.add((min(moves) < 0, max(moves) > 0))
     assert (True, True) in directions
-    assert not QUERY.monotone
+    assert not DISTANCES.monotone
