@@ -74,7 +74,7 @@ TERMS: dict[str, Mechanism] = {
     "rounded_gaussian": Noisy(ANSWER, ROUNDED),
     "sum": Noisy(Total(Fraction(-1), Fraction(3), Grid(-1)), LAPLACE),
     "sum_above": Noisy(Total(Fraction(1), Fraction(3, 2), Grid(-3), "substitute", True), LAPLACE),
-    "column": Noisy(Column(Total(Fraction(-1), Fraction(3), Grid(-1)), doubled), LAPLACE),
+    "column": Noisy(Column(Total(Fraction(-1), Fraction(3), Grid(-1), "substitute"), doubled), LAPLACE),
     "histogram": Noisy(Histogram(("a", "b"), "substitute"), LAPLACE),
     "mean": Mapped(Both((COUNTED, Noisy(Total(Fraction(0), Fraction(2), Grid(0)), LAPLACE))), Quotient(0.0, 2.0)),
     "size": Mapped(Both((Size(), REPLACED)), Within(0.0, 2.0)),
