@@ -34,7 +34,7 @@ from attacklab.model.errors import (
 from attacklab.model.floats import default_errors, require_ieee_arithmetic
 from attacklab.model.random_bits import words_between
 from attacklab.model.targets import Outputs, Target
-from attacklab.processes.sending import CannotBeSent, sent, unsendable
+from attacklab.processes.sending import CannotBeSent, received, sent, unsendable
 
 Load: TypeAlias = Callable[[], Target]
 Say: TypeAlias = Callable[[str], object]
@@ -220,7 +220,7 @@ class Draws:
 
 def _read(reply: bytes) -> Drawn:
     drawn: Drawn | LabError
-    (drawn,) = pickle.loads(reply)  # noqa: S301 - a worker of ours wrote it
+    (drawn,) = received(reply)
     if isinstance(drawn, LabError):
         raise drawn
     return drawn

@@ -29,7 +29,7 @@ import numpy as np
 
 from attacklab.model.errors import LabError, LabFault, TargetError, in_one_line
 from attacklab.processes.group import ProcessGroup, signal_name
-from attacklab.processes.sending import CannotBeSent, name_of, sent, unsendable
+from attacklab.processes.sending import CannotBeSent, name_of, received, sent, unsendable
 
 Result = TypeVar("Result")
 
@@ -108,7 +108,7 @@ def _result(name: str, reply: bytes) -> Any:
     if how == "raised":
         raise answer
     try:
-        return pickle.loads(answer)[0]  # noqa: S301 - as above
+        return received(answer)[0]
     except Exception as error:  # whatever the classes of the result do when they are made
         raise CannotBeSent(f"what {name} returned in another process cannot be read: {in_one_line(error)}") from error
 

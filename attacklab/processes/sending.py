@@ -12,7 +12,9 @@ import pickle
 import random
 import sys
 import threading
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -33,14 +35,15 @@ _GENERATORS: dict[str, object] = {
 }
 """The global generators. A function such as `random.random` is a method of one, and would be sent with its state."""
 
+_sent_classes: weakref.WeakSet[type] = weakref.WeakSet()
+"""Classes that this process has sent by value."""
+
 _setting = threading.Lock()
 """Which modules are pickled by value is a setting of all of cloudpickle."""
 
 
 def sent(*things: Any) -> bytes:
-    """Pickle some things for another process, or for the one that asked; `pickle.loads` reads them there as a tuple.
-
-    cloudpickle knows a class that it has sent by value: in a thing that comes back it is the class that it was.
+    """Pickle some things for another process, or for the one that asked; `received` reads them there as a tuple.
 
     Raises:
         CannotBeSent: one of the things cannot be pickled; the message names it.
@@ -56,6 +59,15 @@ def sent(*things: Any) -> bytes:
             for module in pickler.registered:
                 cloudpickle.unregister_pickle_by_value(module)
     return file.getvalue()
+
+
+def received(data: bytes) -> Any:
+    """What `sent` pickled.
+
+    cloudpickle knows a class that it has sent by value: in what comes back it is the class that it was. It would also
+    give it the attributes that it has there; here it keeps its own.
+    """
+    return _Unpickler(io.BytesIO(data)).load()
 
 
 def name_of(thing: Any) -> str:
@@ -83,7 +95,10 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc] # it has no types
                 return _generator, (name,)
         if isinstance(thing, type | FunctionType | ModuleType):
             self._register(thing.__name__ if isinstance(thing, ModuleType) else thing.__module__)
-        return super().reducer_override(thing)
+        reduced = super().reducer_override(thing)
+        if isinstance(thing, type) and isinstance(reduced, tuple):
+            _sent_classes.add(thing)
+        return reduced
 
     def _register(self, name: str | None) -> None:
         """Have cloudpickle send a module by value, if the other process could not import it."""
@@ -122,3 +137,13 @@ def _culprit(things: Sequence[Any]) -> str:
         except Exception:  # as above
             return name_of(thing)
     return name_of(things[0])
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        found = super().find_class(module, name)
+        return partial(_unless_sent, found) if name == "_class_setstate" else found
+
+
+def _unless_sent(set_state: Callable[[type, Any], type], kind: type, state: Any) -> type:
+    return kind if kind in _sent_classes else set_state(kind, state)

@@ -160,6 +160,16 @@ def test_a_result_has_the_types_that_it_would_have_here(from_file: ModuleType) -
     assert _call(lambda: Side.LEFT) is Side.LEFT
 
 
+def test_a_class_keeps_its_attributes_here_when_an_object_of_it_comes_back(from_file: ModuleType) -> None:
+    def made(kind: type) -> object:
+        kind.count = 2  # type: ignore[attr-defined]
+        return kind(0)
+
+    from_file.Plain.count = 1
+    assert type(_call(made, from_file.Plain)) is from_file.Plain
+    assert from_file.Plain.count == 1
+
+
 def test_what_cannot_be_sent_is_named_with_the_reason() -> None:
     for thing in (threading.Lock(), (value for value in (0,)), sys.stderr):
 
