@@ -84,7 +84,7 @@ def _experiments() -> Iterator[dict[str, str]]:
             questions = [
                 made.value
                 for made in source.body
-                if isinstance(made, ast.Assign) and ast.unparse(made.targets) == "QUESTION"
+                if isinstance(made, ast.Assign) and ast.unparse(made.targets[0]) == "QUESTION"
             ]
             if questions:
                 yield {"name": file.stem, "about": ast.literal_eval(questions[0])}

@@ -22,9 +22,9 @@ from attacklab.cli.status import Status
 from attacklab.model.errors import UsageError
 from attacklab.model.files import Made, is_standard_output, require_writable, write_whole
 from attacklab.model.findings import Finding, Verdict, environment, record, to_text
-from attacklab.model.plain_text import plain
+from attacklab.model.plain_text import WIDTH, plain
 from attacklab.reporting.sarif import Place, sarif_log
-from attacklab.reporting.screen import WIDTH, Outcome, outcome, screen
+from attacklab.reporting.screen import Outcome, outcome, screen
 from attacklab.reporting.wording import (
     claim_text,
     flaw_lines,
