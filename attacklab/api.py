@@ -11,8 +11,10 @@ from attacklab.auditing.ordinary import best
 from attacklab.model.errors import UsageTypeError
 from attacklab.model.findings import Finding, Verdict, decisive
 from attacklab.model.loading import made_target
+from attacklab.model.stage import Stage
 from attacklab.model.targets import Kind, Target
 from attacklab.reporting.screen import screen
+from attacklab.stages.search import stability
 
 SETTINGS = inspect.signature(referee.audit).parameters.keys() - {"target"}
 """What is said of the audit; all else is said of the target."""
@@ -38,16 +40,17 @@ class Report(list[Finding]):
         return "\n".join(screen(self, more=MORE).lines()) if self else "no findings"
 
 
-def audit(release: Target | Callable[..., Any], /, attacks: Any = None, **given: Any) -> Report:
+def audit(release: Target | Stage | Callable[..., Any], /, attacks: Any = None, **given: Any) -> Report:
     """Audit a target, or a plain function with a claim.
 
     Args:
         release: a target; or a function of one value (and `rng`) that returns one noisy output; or a release or a
-            sampler, as `attacklab audit` takes them.
+            sampler, as `attacklab audit` takes them; or a stage, made by `Target.stage`, of which no sample is drawn.
         attacks: which attacks run, all by default.
-        **given: the settings of `attacklab.auditing.referee.audit`, such as `seconds` and `seed`. For a function, its
-            claim, such as `epsilon`, and what else a constructor of `Target` takes, such as `pairs` or `domain`. Its
-            `kind` is "dataset" where these are pairs of datasets or a domain with a shape, and "noise" otherwise.
+        **given: the settings of `attacklab.auditing.referee.audit`, such as `seconds` and `seed`; for a stage, those of
+            `attacklab.stages.search.stability`. For a function, its claim, such as `epsilon`, and what else a
+            constructor of `Target` takes, such as `pairs` or `domain`. Its `kind` is "dataset" where these are pairs of
+            datasets or a domain with a shape, and "noise" otherwise.
 
     Returns:
         The findings, with one verdict.
@@ -56,6 +59,8 @@ def audit(release: Target | Callable[..., Any], /, attacks: Any = None, **given:
         UsageError: a setting is out of range, or the function cannot be audited so; a `UsageTypeError` where a target
             comes with a claim besides its own.
     """
+    if isinstance(release, Stage):
+        return Report([stability(release, **given)])
     settings = {name: given.pop(name) for name in SETTINGS & given.keys()}
     if isinstance(release, Target):
         if given:

@@ -225,6 +225,23 @@ class Witness:
     claimed: str = ""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Counterexample:
+    """Two outputs of a stage, further apart than it claims.
+
+    Attributes:
+        outputs: of the first input of the pair and of the second, every bit of their floats kept.
+        distance: how far they lie apart, as a fraction; "infinite" where one output is not a number.
+        claimed: the largest distance that is claimed, as a fraction.
+        shown: the distance in words.
+    """
+
+    outputs: tuple[str, str]
+    distance: str
+    claimed: str
+    shown: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Finding:
     """The outcome of one attack, on one pair, on one target.
@@ -267,6 +284,7 @@ class Finding:
         trials: outputs drawn in all, for choosing and judging, of both inputs.
         seconds: how long it took.
         replay: the line that replays it.
+        counterexample: the two outputs that refute the claim of a stage; None in others.
         witness: what two runs with the same noise showed, in the finding of an alignment; None in others.
     """
 
@@ -304,6 +322,7 @@ class Finding:
     line: str = ""
     spec: str = ""
     witness: Witness | None = None
+    counterexample: Counterexample | None = None
 
     @property
     def refutes(self) -> bool:
@@ -388,6 +407,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "scope": lambda data: Scope(**{**data, "reach": Reach(data["reach"])}),
     "certificate": lambda data: CheckedCertificate(**{**data, "lemmas": tuple(data["lemmas"])}),
     "witness": lambda data: Witness(**{name: value for name, value in data.items() if name not in GONE}),
+    "counterexample": lambda data: Counterexample(**{**data, "outputs": tuple(data["outputs"])}),
     "epsilon_lower": lambda data: math.inf if data == INFINITE else data,
     **dict.fromkeys(("first", "second", "advantage"), lambda data: Estimate(**data)),
 }

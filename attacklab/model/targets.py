@@ -34,6 +34,7 @@ from attacklab.model.errors import (
 from attacklab.model.errors import in_one_line as in_one_line  # for whoever tells what a target raised
 from attacklab.model.neighbours import NeighbouringPair, Relation, as_array
 from attacklab.model.releases import gathered, in_one_process, misfit, name_of, require_no_class
+from attacklab.model.stage import stage
 
 Outputs: TypeAlias = NDArray[Any]
 """One output a trial along the first axis; dtype object where outputs may be failures (None)."""
@@ -233,6 +234,8 @@ class Target:
         Only what is declared can be tried: a `domain` with a shape, or `pairs`.
         """
         return cls._made(release, Kind.DATASET, declared, relation=relation)
+
+    stage = staticmethod(stage)
 
     @classmethod
     def _made(cls, release: Release, kind: Kind, declared: Declared, **rest: Any) -> Target:

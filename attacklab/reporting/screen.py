@@ -142,6 +142,8 @@ def shown_text(findings: Sequence[Finding]) -> str:
     strongest = best(findings)
     if strongest is None:
         return ""
+    if strongest.counterexample:
+        return strongest.counterexample.shown
     judged = strongest.judged
     if judged.delta and strongest.delta_lower:
         return f"δ ≥ {above_text(strongest.delta_lower, judged.delta)} at ε = {upper_text(judged.epsilon, 4)}"
@@ -176,6 +178,8 @@ def _row(finding: Finding) -> Row:
     evidence = "exact laws" if finding.laws else ""
     if counts:
         evidence = f"{counts.first:,} of {counts.trials:,} : {counts.second:,} of {counts.trials:,}"
+    elif finding.counterexample:
+        evidence = finding.counterexample.shown
     elif finding.witness:
         evidence = f"line {finding.witness.line}: {finding.witness.loss}"
     return Row(flaw.code if flaw else "", _title(finding), sentence, evidence)
@@ -241,7 +245,7 @@ def _notes(findings: Sequence[Finding], ended: Outcome, rows: Sequence[Row], mor
 
 
 def _certainty(strongest: Finding, findings: Sequence[Finding]) -> str:
-    if strongest.laws or strongest.certificate:
+    if strongest.laws or strongest.certificate or strongest.counterexample:
         return "exact; chance has no part in it"
     alpha = float(f"{math.fsum(one.alpha or 0.0 for one in findings):.12g}")  # shares are rounded to doubles
     if strongest.counts is None or not alpha:

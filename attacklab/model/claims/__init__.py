@@ -1,20 +1,24 @@
 """What mechanisms promise, as people say it: (ε, δ)-DP, ρ-zCDP, (α, ε)-RDP, μ-GDP, or any privacy profile."""
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 from attacklab.model.claims.base import Claim, PrivacyClaim, directions
 from attacklab.model.claims.gaussian import GaussianDP
 from attacklab.model.claims.profile import Profile, from_accountant
 from attacklab.model.claims.renyi import Renyi, ZeroConcentrated
+from attacklab.model.claims.stability import Metric, Stability
 from attacklab.model.errors import UsageError
 
 __all__ = [
     "Claim",
     "GaussianDP",
+    "Metric",
     "PrivacyClaim",
     "Profile",
     "Renyi",
+    "Stability",
     "ZeroConcentrated",
     "claim_from_json",
     "directions",
@@ -43,8 +47,10 @@ def claim_from_json(data: Mapping[str, Any]) -> Claim:
                 return GaussianDP(**rest)
             case "profile":
                 return Profile(**rest)
+            case "stability":
+                return Stability(Fraction(rest.pop("bound")), Metric(rest.pop("metric")), **rest)
             case kind:
-                raise UsageError(f"kind of a claim must be zcdp, rdp, gdp or profile, not {kind!r}")
+                raise UsageError(f"kind of a claim must be zcdp, rdp, gdp, profile or stability, not {kind!r}")
     except (TypeError, KeyError) as error:
         if isinstance(error, UsageError):
             raise

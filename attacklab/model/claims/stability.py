@@ -1,0 +1,102 @@
+"""How far one record moves what a deterministic stage gives, as a claim.
+
+Source: McSherry 2009, 'Privacy Integrated Queries', on the stability of a transformation.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from attacklab.model.claims.base import NEARLY_ONE, Claim, PrivacyClaim
+from attacklab.model.errors import UsageError
+
+
+class Metric(enum.StrEnum):
+    """What measures the distance between two outputs."""
+
+    ABSOLUTE = "absolute"
+    """|a − b| of two numbers."""
+    L1 = "l1"
+    """The sum of |aᵢ − bᵢ|."""
+    L2 = "l2"
+    """The root of the sum of (aᵢ − bᵢ)²."""
+    LINF = "linf"
+    """The largest |aᵢ − bᵢ|."""
+    SYMMETRIC = "symmetric"
+    """How many records only one of two lists or data frames has, counted with repetitions."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Metric:
+        raise UsageError(f"metric must be one of {', '.join(cls)}, not {value!r}")
+
+    @property
+    def power(self) -> int:
+        """The power of a distance that is rational: 2 for l2, whose distances are roots."""
+        return 2 if self is Metric.L2 else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Stability(Claim):
+    """The claim that neighbours' outputs lie at most so far apart; it promises no privacy by itself.
+
+    Attributes:
+        bound: the largest distance, exact.
+        metric: what measures it.
+        changes: how many records may differ.
+    """
+
+    bound: Fraction
+    metric: Metric = Metric.ABSOLUTE
+    changes: int = 1
+
+    def __str__(self) -> str:
+        records = "one record moves" if self.changes == 1 else f"{self.changes} records move"
+        return f"{records} it by {number_text(self.bound)} ({self.metric})"
+
+    def delta_at(self, epsilon: float) -> float:  # noqa: ARG002 - no noise, no privacy
+        """1: nothing is promised of what an adversary learns."""
+        return 1.0
+
+    @property
+    def nominal(self) -> PrivacyClaim:
+        """The claim that promises nothing."""
+        return PrivacyClaim(0.0, NEARLY_ONE)
+
+    @property
+    def points(self) -> tuple[float, ...]:
+        """None: no event is judged by it."""
+        return ()
+
+    def composed(self, answers: int) -> Claim:
+        """Refused.
+
+        Raises:
+            UsageError: always.
+        """
+        raise UsageError(f"a stability says nothing of {answers} answers together")
+
+    def group(self, size: int) -> Claim:
+        """Refused.
+
+        Raises:
+            UsageError: always.
+        """
+        raise UsageError(f"a stability says nothing of {size} people; give it for so many records, by d_in")
+
+    def to_json(self) -> dict[str, Any]:
+        """Its bound as a fraction in text, its metric and the number of records."""
+        return {"kind": "stability", "bound": str(self.bound), "metric": str(self.metric), "changes": self.changes}
+
+
+def number_text(number: Fraction | float) -> str:
+    """A fraction for people: whole numbers and short fractions as they are, others in six digits."""
+    if number == math.inf:
+        return "∞"
+    exact = Fraction(number)
+    if exact.denominator == 1 and abs(exact) < 10**15:
+        return str(exact.numerator)
+    return str(float(exact)) if Fraction(repr(float(exact))) == exact else f"{float(exact):.6g}"

@@ -1,0 +1,132 @@
+"""A stage: a deterministic function of a dataset that claims how far one record moves what it gives.
+
+Most noise is right; what it is scaled by often is not. A stage is refuted by two inputs and two outputs.
+
+Source: McSherry 2009, 'Privacy Integrated Queries', on the stability of a transformation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from attacklab.model.claims.stability import Metric, Stability
+from attacklab.model.domains import Categories, Domain, Records
+from attacklab.model.errors import UsageError, UsageTypeError
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.releases import name_of
+
+Values: TypeAlias = Domain | type | Sequence[Any]
+"""The records that a stage takes: a domain of records or categories, a type (float, int or str), or their list."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """A deterministic function with the stability that it claims. Made by `Target.stage`.
+
+    Attributes:
+        function: `function(dataset)`, which gives a number, a vector, a dict of numbers, a list or a data frame.
+        claim: how far its outputs may lie apart.
+        domain: the records that it takes.
+        relation: what makes datasets neighbours.
+        pairs: neighbouring datasets to try besides those that are found.
+        name: how it is called in findings.
+        version: of the implementation.
+    """
+
+    function: Callable[[Any], Any] = field(repr=False)
+    claim: Stability
+    domain: Values = float
+    relation: Relation = Relation.ADD_REMOVE
+    pairs: tuple[NeighbouringPair, ...] = field(default=(), repr=False)
+    name: str = "stage"
+    version: str = "unknown"
+
+    @property
+    def lists(self) -> bool:
+        """Whether datasets come as lists, not as numpy arrays."""
+        return not isinstance(self.domain, Domain)
+
+    def dataset(self, records: Sequence[Any]) -> Any:
+        """Records as the function takes them: a list, or an array of the domain's type."""
+        if not isinstance(self.domain, Domain):
+            return list(records)
+        if isinstance(self.domain.shape, Categories):
+            return np.array(records, dtype=np.array(self.domain.shape.names).dtype)
+        return self.domain.vector(records)
+
+
+def stage(
+    function: Callable[[Any], Any],
+    *,
+    stability: Any,
+    metric: Metric | str = Metric.ABSOLUTE,
+    domain: Values = float,
+    relation: Relation | str = Relation.ADD_REMOVE,
+    d_in: int = 1,
+    pairs: Sequence[NeighbouringPair] = (),
+    name: str | None = None,
+) -> Stage:
+    """A stage with what it claims.
+
+    Args:
+        function: `function(dataset)`; the same input must give the same output.
+        stability: how far d_in records move the output, at least 0 (a float is the fraction that it is); or a function
+            that gives this number of d_in.
+        metric: absolute, l1, l2, linf or symmetric.
+        domain: the records: a domain with the shape Records or Categories, whose datasets are numpy arrays; or a type
+            (float, int or str) or a list of records (numbers, strings, tuples, dicts …), whose datasets are lists.
+        relation: add-remove or substitute.
+        d_in: how many records differ.
+        pairs: neighbouring datasets to try first; each side is given as it is.
+        name: how to call it; the function's own name by default.
+
+    Raises:
+        UsageError: one of them is out of range; a `UsageTypeError` where it is of another type.
+    """
+    if not callable(function):
+        raise UsageTypeError(f"function must be callable as function(dataset), not {function!r}")
+    if not isinstance(d_in, int) or isinstance(d_in, bool) or d_in < 1:
+        raise UsageError(f"d_in must be an integer of at least 1, not {d_in!r}")
+    by = Relation(relation)
+    if by not in (Relation.ADD_REMOVE, Relation.SUBSTITUTE):
+        raise UsageError(f"relation of a stage must be add-remove or substitute, not {by}")
+    claim = Stability(_bound(stability(d_in) if callable(stability) else stability), Metric(metric), d_in)
+    return Stage(
+        function=function,
+        claim=claim,
+        domain=_checked(domain),
+        relation=by,
+        pairs=tuple(pairs),
+        name=name or name_of(function),
+    )
+
+
+def _bound(value: Any) -> Fraction:
+    try:
+        bound = Fraction(value.item() if isinstance(value, np.generic) else value)
+    except (TypeError, ValueError, OverflowError):
+        raise UsageTypeError(f"stability must be a finite number, not {value!r}") from None
+    if bound < 0:
+        raise UsageError(f"stability must be at least 0, not {value!r}")
+    return bound
+
+
+def _checked(domain: Values) -> Values:
+    if isinstance(domain, Domain):
+        if not isinstance(domain.shape, Records | Categories):
+            raise UsageError(
+                "the domain of a stage has the shape Records or Categories; give a list of records instead"
+            )
+        return domain
+    if isinstance(domain, type):
+        if domain not in (float, int, str):
+            raise UsageError(f"the domain of a stage may be float, int or str, not {domain.__name__}; list its records")
+        return domain
+    if isinstance(domain, str) or not isinstance(domain, Sequence | np.ndarray) or not len(domain):
+        raise UsageTypeError(f"the domain of a stage must be a Domain, a type or a list of records, not {domain!r}")
+    return list(domain)

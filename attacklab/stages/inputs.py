@@ -1,0 +1,215 @@
+"""Neighbouring datasets on which stages move most: hard records in small datasets, and many records that lose most."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from attacklab.model.domains import Categories, Domain
+from attacklab.model.neighbours import Relation
+from attacklab.model.stage import Stage
+
+Neighbours: TypeAlias = tuple[list[Any], list[Any]]
+"""The records of two datasets."""
+
+FLOATS = (0.0, 1.0, -1.0, 0.1, 3.0, 2.0**24, 2.0**53 - 1, 2.0**53, 2.0**53 + 2, -(2.0**53), 1e16, 1e308, -1e308)
+"""Numbers that floating point handles worst, the plain ones first."""
+
+SPECIAL = (-0.0, 5e-324, 2.2250738585072014e-308, math.nan, math.inf, -math.inf)
+
+INTEGERS = (
+    0,
+    1,
+    -1,
+    2,
+    7,
+    127,
+    128,
+    255,
+    256,
+    32767,
+    32768,
+    2**24 + 1,
+    2**31 - 1,
+    2**31,
+    2**53 + 1,
+    2**63 - 1,
+    -(2**63),
+)
+
+TEXTS = (
+    "",
+    "a",
+    "b",
+    " a",
+    "A",
+    "é",
+    "e\u0301",
+    "1",
+    "-1",
+    "1.5",
+    "1e400",
+    "nan",
+    "None",
+    "２",
+    "\x00",
+    "a,b",
+    "0" * 300,
+)
+DATES = (
+    "2024-02-29",
+    "2023-02-29",
+    "0000-01-01",
+    "9999-12-31",
+    "10000-01-01",
+    "1969-12-31",
+    "2024-13-01",
+    "not a date",
+)
+
+SIZES = (4, 8, 15, 32, 63, 128, 255, 256, 500, 1000, 1023, 1024, 4096, 16384, 65536)
+"""How many records large datasets have."""
+
+GRID = 12
+"""So many of the values are tried in every dataset of two records and their neighbours; half as many in three."""
+
+MOST_LISTED = 20_000
+"""A domain of more datasets than that is not exhausted."""
+
+
+def values_of(stage: Stage) -> list[Any]:
+    """Records that the stage takes, the usual ones first."""
+    domain = stage.domain
+    if isinstance(domain, type):
+        whole = [number for number in INTEGERS if abs(number) < 2**63]
+        kinds: dict[type, Sequence[Any]] = {float: (*FLOATS, *SPECIAL), int: whole, str: (*TEXTS, *DATES)}
+        return list(kinds[domain])
+    if not isinstance(domain, Domain):
+        return list(domain)
+    if isinstance(domain.shape, Categories):
+        return list(domain.shape.names)
+    low, high = domain.ends()
+    tried: list[Any] = [low, high, domain.origin, domain.typed(Fraction(low) / 2 + Fraction(high) / 2)]
+    if domain.integers:
+        tried += [low + 1, high - 1, *INTEGERS]
+    else:
+        near = (math.nextafter(low, math.inf), math.nextafter(high, -math.inf))
+        tried += [*near, high / 3, low + (high - low) * 0.1, high * 2.0**-53, high * 2.0**-30, *FLOATS, *SPECIAL]
+    distinct = {repr(value): value for value in tried}
+    return [value for value in distinct.values() if domain.holds(value)]
+
+
+def sizes_of(stage: Stage) -> tuple[int, float]:
+    """The least and the largest number of records of a dataset."""
+    shape = stage.domain.shape if isinstance(stage.domain, Domain) else None
+    return getattr(shape, "least", 0), getattr(shape, "most", math.inf)
+
+
+def finite_values(stage: Stage) -> list[Any] | None:
+    """All records of the domain where its datasets can all be tried; otherwise None."""
+    domain = stage.domain
+    if not isinstance(domain, Domain) or stage.claim.changes > 1:
+        return None
+    if isinstance(domain.shape, Categories):
+        values: list[Any] = list(domain.shape.names)
+    elif domain.integers and not domain.special and domain.low is not None and domain.high is not None:
+        if domain.high - domain.low > MOST_LISTED:
+            return None
+        values = [domain.typed(Fraction(value)) for value in range(int(domain.low), int(domain.high) + 1)]
+    else:
+        return None
+    least, most = sizes_of(stage)
+    counted = sum(len(values) ** size for size in range(int(least), int(most) + 1) if most <= 64)
+    return values if 0 < counted <= MOST_LISTED else None
+
+
+def all_neighbours(stage: Stage, values: Sequence[Any]) -> Iterator[Neighbours]:
+    """Every pair of neighbours whose records are among these values, in one of its two orders."""
+    least, most = (int(end) for end in sizes_of(stage))
+    for size in range(least, most + 1):
+        for records in itertools.product(values, repeat=size):
+            base = list(records)
+            if stage.relation is Relation.SUBSTITUTE:
+                for place, value in itertools.product(range(size), values):
+                    if values.index(value) > values.index(base[place]):
+                        yield [*base[:place], value, *base[place + 1 :]], base
+            elif size > least:
+                yield from ((base, base[:place] + base[place + 1 :]) for place in range(size))
+
+
+def neighbours(stage: Stage, seed: int) -> Iterator[Neighbours]:
+    """Neighbours to try, one of each family in turn, small and simple ones first."""
+    values = values_of(stage)
+    families: list[Iterable[Neighbours]] = [
+        _changed(stage, [], values, (0,)),
+        *(_grid(stage, values[:count], size) for count, size in ((len(values), 1), (GRID, 2), (GRID // 2, 3))),
+        _many(stage, values),
+        _shuffled(stage, values, random.Random(seed)),
+    ]
+    least, most = sizes_of(stage)
+    running = [iter(family) for family in families]
+    while running:
+        for family in list(running):
+            pair = next(family, None)
+            if pair is None:
+                running.remove(family)
+            elif all(least <= len(side) <= most for side in pair):
+                yield pair
+
+
+def changed(stage: Stage, base: Sequence[Any], place: int, value: Any) -> Neighbours:
+    """A dataset with as many records as the claim says added at a place, or replaced from it on, and the one without.
+
+    Args:
+        stage: whose relation and number of records it is.
+        base: the records.
+        place: where.
+        value: of what is added, or put in place.
+    """
+    count = stage.claim.changes
+    if stage.relation is Relation.SUBSTITUTE:
+        end = min(len(base), place + count)
+        return [*base[:place], *[value] * (end - place), *base[end:]], list(base)
+    return [*base[:place], *[value] * count, *base[place:]], list(base)
+
+
+def _changed(stage: Stage, base: Sequence[Any], values: Iterable[Any], places: Iterable[int]) -> Iterator[Neighbours]:
+    for place, value in itertools.product(dict.fromkeys(places), values):
+        if stage.relation is Relation.ADD_REMOVE or (place < len(base) and repr(base[place]) != repr(value)):
+            yield changed(stage, base, place, value)
+
+
+def _grid(stage: Stage, values: Sequence[Any], size: int) -> Iterator[Neighbours]:
+    """Every dataset of so many of these values, and its neighbours."""
+    for records in itertools.product(values, repeat=size):
+        yield from _changed(stage, records, values, range(size + 1))
+
+
+def _many(stage: Stage, values: Sequence[Any]) -> Iterator[Neighbours]:
+    """Large datasets: all alike, one unlike all others, halves, alternating, and all values in turn."""
+    low, high, *rest = values if len(values) > 1 else (values[0], values[0])
+    small = rest[-1] if rest else low
+    for size in SIZES:
+        half = size // 2
+        bases = (
+            [high] * size,
+            [low] * size,
+            [low, high] * half,
+            [high] + [small] * (size - 1),
+            [low] * half + [high] * half,
+        )
+        cycle = list(itertools.islice(itertools.cycle(values), size))
+        for base in (*bases, cycle, [small] * (size - 1) + [high]):
+            yield from _changed(stage, base, dict.fromkeys((high, low, small)), (0, size // 2, size - 1))
+
+
+def _shuffled(stage: Stage, values: Sequence[Any], rng: random.Random) -> Iterator[Neighbours]:
+    """Datasets of few values in any order, one of them changed."""
+    for _ in range(2000):
+        chosen = rng.choices(values, k=rng.choice((2, 2, 3, 5)))
+        base = rng.choices(chosen, k=rng.choice((2, 3, 4, 6, 10, 40)))
+        yield from _changed(stage, base, [rng.choice(values)], [rng.randrange(len(base) + 1)])

@@ -1,0 +1,361 @@
+"""The attack `stability`: looks for two neighbouring datasets whose outputs lie further apart than a stage claims.
+
+No sample is drawn and chance has no part in it: a claim is refuted by two inputs and two outputs, whose distance is
+exact. What is found is made small: first the records that both datasets have are left out, then the rest are rounded.
+That a claim held wherever it was tried proves nothing, unless every dataset of a finite domain was.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, Phase, Verbosity, given, settings
+from hypothesis import seed as seeded
+from hypothesis import strategies as st
+from hypothesis import target as towards
+
+from attacklab.model.claims.stability import number_text
+from attacklab.model.errors import LabFault, in_one_line, passes_through
+from attacklab.model.findings import Counterexample, Finding, Reach, Scope, Verdict, Witness, described_pair
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.stage import Stage
+from attacklab.stages.distances import Distance, Unmeasurable, powered_distance
+from attacklab.stages.inputs import Neighbours, all_neighbours, changed, finite_values, neighbours, sizes_of, values_of
+
+NAME = "stability"
+
+MOST_PAIRS = 6_000
+"""So many pairs are tried before the search."""
+
+SEARCHED = 300
+"""So many datasets the search then tries."""
+
+SHRINKS = 600
+"""So many smaller pairs are tried of one that breaks the claim."""
+
+SECONDS = 10.0
+"""The most processor seconds of a run; small datasets come first."""
+
+ROUNDING = Fraction(1, 10**6)
+"""A claim that is broken by less than this part of it is broken by rounding alone, as it seems."""
+
+FLAW = "one record moves the stage further than it claims"
+ROUNDED = "rounding moves the stage further than it claims"
+
+
+@dataclass(frozen=True)
+class Raised:
+    """What stands for the output of a call that raised: like any other such output, and unlike all else."""
+
+    text: str
+
+
+@dataclass
+class _Study:
+    """What was tried of a stage."""
+
+    stage: Stage
+    relax: Fraction
+    until: float
+    tried: int = 0
+    worst: tuple[Distance, Neighbours] | None = None
+    unmeasured: str = ""
+    given: set[str] = field(default_factory=set)
+
+    @property
+    def allowed(self) -> Fraction:
+        """The largest powered distance that the claim allows."""
+        claim = self.stage.claim
+        return (claim.bound * (1 + self.relax)) ** claim.metric.power
+
+    def output(self, dataset: Any) -> Any:
+        """What the stage gives, or that it raised."""
+        try:
+            with np.errstate(all="ignore"):
+                return self.stage.function(dataset)
+        except BaseException as error:
+            if passes_through(error) or isinstance(error, LabFault):
+                raise
+            return Raised(in_one_line(error))
+
+    def apart(self, pair: Neighbours) -> Distance:
+        """The powered distance between the outputs of two datasets."""
+        outputs = [self.output(self.stage.dataset(side)) for side in pair]
+        raised = [isinstance(output, Raised) for output in outputs]
+        if any(raised):
+            return Fraction(0) if all(raised) else math.inf
+        return powered_distance(outputs[0], outputs[1], self.stage.claim.metric)
+
+    def look_at(self, pair: Neighbours) -> Distance:
+        """Try a pair, and keep it if its outputs lie furthest apart so far."""
+        self.tried += 1
+        distance = self.apart(pair)
+        if self.worst is None or distance > self.worst[0]:
+            self.worst = distance, pair
+        return distance
+
+    @property
+    def spent(self) -> bool:
+        return time.process_time() > self.until
+
+
+def stability(stage: Stage, *, relax: float = 0.0, seed: int = 0, seconds: float = SECONDS, again: str = "") -> Finding:
+    """Look for neighbours whose outputs lie further apart than a stage claims.
+
+    Args:
+        stage: the function and its claim.
+        relax: the claim is judged with this part of it added, to leave rounding out.
+        seed: of the search.
+        seconds: the most processor seconds.
+        again: the line that replays the finding.
+
+    Returns:
+        VIOLATED with a counterexample; PROVED for every input of a finite domain; NOT_DETECTED with the largest
+        distance that was found; or ERROR.
+    """
+    study = _Study(stage, Fraction(relax), time.process_time() + seconds)
+    finding = functools.partial(_finding, study, seed=seed, again=again)
+    values = finite_values(stage)
+    try:
+        _tried(study, _declared(stage))
+        whole = _tried(study, all_neighbours(stage, values), most=None) if values else False
+        if not whole:
+            _tried(study, itertools.islice(neighbours(stage, seed), MOST_PAIRS))
+            _searched(study, seed)
+    except Unmeasurable as error:
+        return finding(Verdict.ERROR, f"{stage.name}: {error}")
+    if study.worst is None:
+        return finding(Verdict.NOT_APPLICABLE, "the domain has no two neighbours")
+    if study.worst[0] > study.allowed:
+        return _violated(study, finding)
+    farthest = number_text(_plain(study, study.worst[0]))
+    if whole and values:
+        inputs = sum(len(values) ** size for size in range(int(sizes_of(stage)[0]), int(sizes_of(stage)[1]) + 1))
+        reason = f"of all {study.tried:,} pairs, the outputs furthest apart are {farthest} apart"
+        return finding(Verdict.PROVED, reason, scope=Scope(Reach.INPUTS, inputs, study.tried))
+    return finding(
+        Verdict.NOT_DETECTED, f"of {study.tried:,} pairs tried, the outputs furthest apart are {farthest} apart"
+    )
+
+
+def _declared(stage: Stage) -> Iterator[Neighbours]:
+    for pair in stage.pairs:
+        yield list(pair.first), list(pair.second)
+
+
+def _tried(study: _Study, pairs: Iterator[Neighbours], most: int | None = MOST_PAIRS) -> bool:
+    """Try pairs until the time is up; whether all were tried."""
+    for number, pair in enumerate(pairs):
+        if study.spent or (most is not None and number >= most):
+            return False
+        study.look_at(pair)
+    return True
+
+
+def _searched(study: _Study, seed: int) -> None:
+    """Let Hypothesis look for datasets whose outputs lie further apart than any so far."""
+    stage, values = study.stage, values_of(study.stage)
+    least, most = sizes_of(stage)
+    records = st.sampled_from(values)
+    if stage.domain is float or (values and isinstance(values[0], float)):
+        numbers = [value for value in values if math.isfinite(value)]
+        records = records | st.floats(min(numbers), max(numbers))
+    drawn = st.lists(records, min_size=max(int(least), 1), max_size=int(min(most - stage.claim.changes, 24)) or 1)
+
+    @seeded(seed)
+    @settings(
+        max_examples=SEARCHED,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate, Phase.target),
+        verbosity=Verbosity.quiet,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(drawn, st.integers(0, 24), records)
+    def looked_at(base: list[Any], place: int, value: Any) -> None:
+        if study.spent:
+            return
+        pair = changed(stage, base, min(place, len(base) - 1), value)
+        distance = study.look_at(pair)
+        if math.isfinite(distance) and distance < 1e300:
+            towards(float(distance))
+
+    if len(values) > 1:
+        looked_at()
+
+
+def _violated(study: _Study, finding: Callable[..., Finding]) -> Finding:
+    assert study.worst is not None  # noqa: S101 - it is above what is allowed
+    distance, pair = study.worst
+    enough = study.allowed if _by_rounding(study, distance) else max(study.allowed, distance / 2)
+    tries = itertools.count()
+
+    def breaks(smaller: Neighbours) -> bool:
+        if next(tries) >= SHRINKS or study.spent:
+            return False
+        found = study.apart(smaller)
+        return found > study.allowed and found >= enough
+
+    pair = _shrunk(pair, breaks)
+    distance = study.apart(pair)
+    outputs = tuple(study.output(study.stage.dataset(side)) for side in pair)
+    if any(repr(study.output(study.stage.dataset(side))) != repr(out) for side, out in zip(pair, outputs, strict=True)):
+        return finding(
+            Verdict.ERROR,
+            f"{study.stage.name} gave two outputs of one input: a stage has no noise; declare a release by its kind",
+        )
+    plain = _plain(study, distance)
+    claim, stage = study.stage.claim, study.stage
+    texts = [_text(stage.dataset(side)) for side in pair]
+    shown = [output.text if isinstance(output, Raised) else _text(output) for output in outputs]
+    words = f"{texts[0]} gives {shown[0]}, {texts[1]} gives {shown[1]}: {_apart_text(plain, claim.bound)} apart"
+    words += f", claimed are at most {number_text(claim.bound)}" + _loss_text(study, distance)
+    return finding(
+        Verdict.VIOLATED,
+        words,
+        pair=described_pair(NeighbouringPair(stage.dataset(pair[0]), stage.dataset(pair[1]), stage.relation)),
+        flaw=ROUNDED if _by_rounding(study, distance) else FLAW,
+        counterexample=Counterexample(
+            outputs=(_exact_text(outputs[0]), _exact_text(outputs[1])),
+            distance=str(plain) if math.isfinite(plain) else "infinite",
+            claimed=str(claim.bound),
+            shown=f"{_apart_text(plain, claim.bound)} apart",
+        ),
+        witness=_witness(stage),
+    )
+
+
+def _by_rounding(study: _Study, distance: Distance) -> bool:
+    bound = study.stage.claim.bound**study.stage.claim.metric.power
+    return bound > 0 and distance <= bound * (1 + ROUNDING)
+
+
+def _plain(study: _Study, distance: Distance) -> Fraction | float:
+    """The distance itself; that of l2 is the nearest double of a root, rounded down."""
+    if study.stage.claim.metric.power == 1 or not math.isfinite(distance):
+        return distance
+    root = math.sqrt(distance)
+    return Fraction(math.nextafter(root, 0.0)) if Fraction(root) ** 2 > distance else Fraction(root)
+
+
+def _apart_text(distance: Fraction | float, bound: Fraction) -> str:
+    """A distance; where six digits would not tell it from the claim, the claim and what is beyond."""
+    if not math.isfinite(distance):
+        return "infinitely far"
+    beyond = Fraction(distance) - bound
+    if bound and 0 < beyond < bound * ROUNDING:
+        return f"{number_text(bound)} + {float(beyond):.3g}"
+    return number_text(distance)
+
+
+def _loss_text(study: _Study, distance: Distance) -> str:
+    bound = study.stage.claim.bound**study.stage.claim.metric.power
+    if not bound or not math.isfinite(distance):
+        return "; no noise hides that"
+    excess = (float(Fraction(distance) / bound)) ** (1 / study.stage.claim.metric.power)
+    beyond = float(Fraction(distance) / bound - 1) / study.stage.claim.metric.power
+    more = f"1 + {beyond:.2g}" if beyond < float(ROUNDING) else f"{excess:.4g}"
+    return f"; Laplace noise scaled by the claim loses {more} times its ε"
+
+
+def _shrunk(pair: Neighbours, breaks: Callable[[Neighbours], bool]) -> Neighbours:
+    """A pair that still breaks the claim, with few records and round values."""
+    first, second = pair
+    ahead = next((at for at, (a, b) in enumerate(zip(first, second, strict=False)) if repr(a) != repr(b)), None)
+    ahead = min(len(first), len(second)) if ahead is None else ahead
+    behind = 0
+    while behind < min(len(first), len(second)) - ahead and repr(first[-1 - behind]) == repr(second[-1 - behind]):
+        behind += 1
+    shared = [*first[:ahead], *first[len(first) - behind :]]
+    middles = first[ahead : len(first) - behind], second[ahead : len(second) - behind]
+
+    def whole(records: Sequence[Any], before: int) -> Neighbours:
+        return (
+            [*records[:before], *middles[0], *records[before:]],
+            [*records[:before], *middles[1], *records[before:]],
+        )
+
+    size = max(1, len(shared) // 2)
+    while shared and size:
+        at = 0
+        while at < len(shared):
+            fewer, before = shared[:at] + shared[at + size :], min(ahead, at) + max(0, ahead - at - size)
+            if breaks(whole(fewer, before)):
+                shared, ahead = fewer, before
+            else:
+                at += size
+        size //= 2
+    for at, value in enumerate(shared[:64]):
+        for simpler in _simpler(value):
+            if breaks(whole([*shared[:at], simpler, *shared[at + 1 :]], ahead)):
+                shared[at] = simpler
+                break
+    return whole(shared, ahead)
+
+
+def _simpler(value: Any) -> Iterator[Any]:
+    """Rounder values of the same type, the simplest first; all lie between 0 and the value."""
+    if isinstance(value, float) and math.isfinite(value) and value:
+        yield from (0.0, math.copysign(math.floor(abs(value)), value), float(f"{value:.1g}"), float(f"{value:.3g}"))
+    elif isinstance(value, int) and not isinstance(value, bool) and value:
+        yield 0
+
+
+def _text(value: Any) -> str:
+    """A value for a sentence; runs of equal records are told once."""
+    if isinstance(value, np.ndarray | list | tuple) and np.ndim(value) == 1 and len(value) > 8:
+        items = [repr(item) for item in (value.tolist() if isinstance(value, np.ndarray) else value)]
+        runs = [(text, len(list(run))) for text, run in itertools.groupby(items)]
+        if len(runs) <= 8:
+            return "[" + ", ".join(text if count == 1 else f"{count:,} × {text}" for text, count in runs) + "]"
+        return f"[{', '.join(items[:3])}, … {len(items):,} in all]"
+    text = repr(value.tolist() if isinstance(value, np.ndarray | np.generic) else value)
+    return text if len(text) <= 200 else f"{text[:180]} …"
+
+
+def _exact_text(output: Any) -> str:
+    """An output with every bit: floats by `float.hex`."""
+    if isinstance(output, Raised):
+        return f"raised {output.text}"
+    if isinstance(output, float | np.floating):
+        return float(output).hex()
+    if isinstance(output, np.ndarray) and output.dtype.kind == "f":
+        return str([float(number).hex() for number in output.ravel()])
+    return repr(output)
+
+
+def _witness(stage: Stage) -> Witness | None:
+    """The function's own first line, where its source is known."""
+    try:
+        function = inspect.unwrap(stage.function)
+        lines, start = inspect.getsourcelines(function)
+        return Witness(file=Path(inspect.getfile(function)).as_posix(), line=start, source=lines[0].strip())
+    except (OSError, TypeError):
+        return None
+
+
+def _finding(study: _Study, verdict: Verdict, reason: str, *, seed: int, again: str, **rest: Any) -> Finding:
+    stage = study.stage
+    return Finding(
+        target=stage.name,
+        target_version=stage.version,
+        attack=NAME,
+        verdict=verdict,
+        reason=reason,
+        claim=stage.claim,
+        relation=stage.relation,
+        seed=seed,
+        replay=again,
+        trials=2 * study.tried,
+        **rest,
+    )

@@ -1,0 +1,224 @@
+"""Stages: broken ones are refuted by two inputs, sound ones are not, and distances are exact."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab import Categories, Domain, Finding, NeighbouringPair, Records, Relation, Target, Verdict, audit
+from attacklab.model.claims import Metric
+from attacklab.model.errors import UsageError
+from attacklab.stages.distances import Unmeasurable, powered_distance
+
+UNIT = Domain(shape=Records(most=4096), bounds=(0.0, 1.0))
+BITS = Domain(shape=Records(most=1000), bounds=(0, 1), integers=True)
+NAMES = Domain(shape=Categories(names=("a", "b", "c"), most=4))
+POINTS = [(0.0, 0.0), (1.0, 1.0), (1.0, 0.0), (0.5, 1.0)]
+
+
+def counts(names: Sequence[str]) -> dict[str, int]:
+    """How often each name occurs."""
+    return {str(name): list(names).count(name) for name in set(names)}
+
+
+def deviations(records: Any) -> float:
+    """The squares' sum about the records' own mean."""
+    return float(np.sum((records - np.mean(records)) ** 2)) if len(records) else 0.0
+
+
+def mean_of(records: Sequence[float]) -> float:
+    """A mean that divides by how many there are."""
+    return sum(records) / len(records)
+
+
+def covariance(points: Sequence[tuple[float, float]]) -> float:
+    """The products' sum about a public centre."""
+    return sum((x - 0.5) * (y - 0.5) for x, y in points)
+
+
+def agreeing_pairs(names: Sequence[str]) -> int:
+    """How many pairs of records agree."""
+    return sum(a == b for i, a in enumerate(names) for b in names[i + 1 :])
+
+
+BROKEN: Sequence[tuple[str, Callable[[Any], Any], dict[str, Any], str]] = (
+    (
+        "a sum in double precision",
+        lambda x: float(np.clip(x, 0, 1).sum()),
+        {"stability": 1, "domain": UNIT},
+        "rounding",
+    ),
+    ("a sum in single precision", lambda x: np.float32(x).sum(dtype=np.float32), {"stability": 1, "domain": UNIT}, ""),
+    ("a sum without bounds", sum, {"stability": 1}, "infinitely"),
+    ("a sum of eight bits", lambda x: np.sum(x, dtype=np.int8), {"stability": 1, "domain": BITS}, "255"),
+    ("a mean of nobody", mean_of, {"stability": 1, "domain": [0.0, 1.0]}, "ZeroDivisionError"),
+    (
+        "a histogram by substitution",
+        counts,
+        {"stability": 1, "metric": "l1", "domain": NAMES, "relation": "substitute"},
+        "2",
+    ),
+    ("its root", counts, {"stability": 1.4, "metric": "l2", "domain": NAMES, "relation": "substitute"}, "1.41"),
+    ("pairs", agreeing_pairs, {"stability": 1, "domain": ["a", "b"]}, ""),
+    (
+        "years of dates",
+        lambda x: [int(date[:4]) for date in x],
+        {"stability": 1, "metric": "symmetric", "domain": str},
+        "ValueError",
+    ),
+    ("first records", lambda x: x[:2], {"stability": 1, "metric": "symmetric", "domain": [1, 2, 3]}, "2"),
+    ("two records at once", len, {"stability": lambda records: records - 1, "d_in": 2}, "2"),
+    ("a maximum", lambda x: max(x, default=0.0), {"stability": 0.5, "domain": UNIT}, "1"),
+)
+
+SOUND: Sequence[tuple[str, Callable[[Any], Any], dict[str, Any]]] = (
+    ("a count", len, {"stability": 1}),
+    ("a sum of integers", lambda x: int(np.sum(x)), {"stability": 1, "domain": BITS}),
+    ("a sum of fractions", lambda x: sum(map(Fraction, x)), {"stability": 1, "domain": [0.0, 1.0, 0.1, 0.7]}),
+    ("a sum, with room for rounding", lambda x: float(x.sum()), {"stability": 1, "domain": UNIT, "relax": 1e-9}),
+    ("deviations about the mean", deviations, {"stability": 1, "domain": UNIT, "relax": 1e-9}),
+    ("products about a centre", covariance, {"stability": 0.25, "domain": POINTS}),
+    ("agreeing pairs", lambda x: agreeing_pairs(x[:8]), {"stability": 14, "domain": ["a", "b"]}),
+    ("upper case", lambda x: [name.upper() for name in x], {"stability": 1, "metric": "symmetric", "domain": str}),
+    ("nobody at all", lambda _: None, {"stability": 0}),
+    ("what always fails", lambda _: 1 / 0, {"stability": 0}),
+    ("two records at once", len, {"stability": lambda records: records, "d_in": 2}),
+)
+
+
+def found(function: Callable[[Any], Any], given: dict[str, Any]) -> Finding:
+    """What an audit of a stage finds."""
+    rest = {name: value for name, value in given.items() if name == "relax"}
+    (finding,) = audit(
+        Target.stage(function, name="stage", **{k: v for k, v in given.items() if k not in rest}), **rest
+    )
+    return finding
+
+
+@pytest.mark.parametrize(("function", "given", "says"), [row[1:] for row in BROKEN], ids=[row[0] for row in BROKEN])
+def test_a_broken_stage_is_refuted_by_two_inputs_that_show_it(
+    function: Callable[[Any], Any], given: dict[str, Any], says: str
+) -> None:
+    finding = found(function, given)
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.refutes
+    assert finding.alpha is None
+    assert finding.counterexample is not None
+    claimed = Fraction(finding.counterexample.claimed)
+    assert finding.counterexample.distance == "infinite" or Fraction(finding.counterexample.distance) > claimed
+    assert says in finding.reason or says in finding.flaw
+    assert Finding.from_json(finding.to_json()) == finding
+
+
+@pytest.mark.parametrize(("function", "given"), [row[1:] for row in SOUND], ids=[row[0] for row in SOUND])
+def test_a_sound_stage_is_not_refuted(function: Callable[[Any], Any], given: dict[str, Any]) -> None:
+    assert found(function, given).verdict is Verdict.NOT_DETECTED
+
+
+def test_a_stage_is_proved_where_all_its_inputs_were_tried() -> None:
+    finding = found(counts, {"stability": 1, "metric": "l1", "domain": NAMES})
+    assert finding.verdict is Verdict.PROVED
+    assert finding.scope is not None
+    assert finding.scope.inputs == sum(3**size for size in range(5))
+    assert finding.scope.pairs == sum(size * 3**size for size in range(1, 5))
+    by_one = found(lambda names: 2.0 * (len(names) == 4 and len(set(names)) == 3), {"stability": 1, "domain": NAMES})
+    assert by_one.verdict is Verdict.VIOLATED
+
+
+def test_a_counterexample_is_small_and_round() -> None:
+    finding = found(lambda x: float(sum(x) > 2.25), {"stability": 0.5, "domain": UNIT})
+    assert finding.pair is not None
+    assert len(finding.pair["first"]["readable"]) <= 4
+    assert set(finding.pair["first"]["readable"]) <= {"0.0", "0.5", "1.0", "0.1", "0.3333333333333333"}
+
+
+def test_rounding_is_told_from_more() -> None:
+    by_ulps = found(lambda x: float(x.sum()), {"stability": 1, "domain": UNIT})
+    assert "1 + " in str(by_ulps.counterexample)
+    assert by_ulps.flaw.startswith("rounding")
+    twice = found(lambda x: 2 * len(x), {"stability": 1})
+    assert not twice.flaw.startswith("rounding")
+    assert "loses 2 times its ε" in twice.reason
+
+
+def test_a_stage_with_noise_is_an_error() -> None:
+    rng = random.Random(1)
+    finding = found(lambda x: len(x) + rng.random(), {"stability": 1})
+    assert finding.verdict is Verdict.ERROR
+
+
+def test_a_declared_pair_is_tried() -> None:
+    pair = NeighbouringPair.records(np.array([7.0, 1.0]), np.array([1.0]), Relation.ADD_REMOVE)
+    given = {"stability": 1, "domain": [1.0, 2.0], "pairs": [pair]}
+    assert found(lambda x: 3.0 * (7.0 in x), given).verdict is Verdict.VIOLATED
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "metric", "apart"),
+    [
+        (0.1, 0.3, "absolute", Fraction(0.3) - Fraction(0.1)),
+        (np.float32(0.1), 0.1, "absolute", abs(Fraction(float(np.float32(0.1))) - Fraction(0.1))),
+        (2**53 + 1, float(2**53), "absolute", 1),
+        (math.nan, math.nan, "absolute", 0),
+        (math.nan, 1.0, "absolute", math.inf),
+        (math.inf, math.inf, "absolute", 0),
+        (math.inf, -math.inf, "absolute", math.inf),
+        (None, 0.0, "absolute", math.inf),
+        (0.0, -0.0, "absolute", 0),
+        ([1, 2], [2, 4], "l1", 3),
+        ([1, 2], [2, 4], "l2", 5),
+        ([1, 2], [2, 4], "linf", 2),
+        ([1, 2], [1], "l1", math.inf),
+        ({"a": 1}, {"b": 2}, "l1", 3),
+        ([1, 1, 2], [1, 2, 3], "symmetric", 2),
+        ([0.0], [-0.0], "symmetric", 2),
+        ([math.nan], [math.nan], "symmetric", 0),
+    ],
+)
+def test_distances_are_exact(first: Any, second: Any, metric: str, apart: Any) -> None:
+    assert powered_distance(first, second, Metric(metric)) == apart
+    assert powered_distance(second, first, Metric(metric)) == apart
+
+
+def test_distances_agree_with_an_independent_count() -> None:
+    rng = random.Random(7)
+    for _ in range(200):
+        first, second = ([rng.randrange(5) for _ in range(rng.randrange(6))] for _ in range(2))
+        left, right = Counter(first), Counter(second)
+        expected = sum(abs(left[key] - right[key]) for key in range(5))
+        assert powered_distance(first, second, Metric.SYMMETRIC) == expected
+        assert powered_distance(dict(left), dict(right), Metric.L1) == expected
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"stability": -1},
+        {"stability": math.inf},
+        {"stability": "one"},
+        {"stability": 1, "metric": "l3"},
+        {"stability": 1, "d_in": 0},
+        {"stability": 1, "relation": "node"},
+        {"stability": 1, "domain": []},
+        {"stability": 1, "domain": complex},
+        {"stability": 1, "domain": "abc"},
+        {"stability": 1, "domain": Domain(bounds=(0, 1))},
+    ],
+)
+def test_what_makes_no_stage_is_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        Target.stage(len, **given)
+
+
+@pytest.mark.parametrize(("output", "metric"), [("text", "absolute"), ([1, 2], "absolute"), (1, "symmetric")])
+def test_an_output_that_has_no_such_distance_is_an_error(output: Any, metric: str) -> None:
+    with pytest.raises(Unmeasurable):
+        powered_distance(output, output, Metric(metric))
+    assert found(lambda _: output, {"stability": 1, "metric": metric}).verdict is Verdict.ERROR
