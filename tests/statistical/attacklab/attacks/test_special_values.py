@@ -91,10 +91,11 @@ def test_answers_are_caught_where_the_noise_vanishes_and_only_there(sensitivity:
     assert caught == (sensitivity / epsilon == 0.0)
 
 
-def test_selection_is_caught_where_a_utility_makes_it_fail() -> None:
-    target = Target.selection(partial(naive_exponential_stabilised, epsilon=1.0), epsilon=1.0)
+def test_that_a_utility_makes_selection_fail_is_noted() -> None:
+    noted = judged(Target.selection(partial(naive_exponential_stabilised, epsilon=1.0), epsilon=1.0))
     # exp(−∞) = 0 is a weight like any other, and only that outcome is lost.
-    assert verdicts(judged(target)) == [Verdict.VIOLATED, Verdict.VIOLATED, Verdict.NOT_DETECTED]
+    assert verdicts(noted) == [Verdict.NOT_APPLICABLE, Verdict.NOT_APPLICABLE, Verdict.NOT_DETECTED]
+    assert [one.is_note for one in noted] == [True, True, False]
 
 
 @pytest.mark.parametrize("bounds", [(0.0, 1.0), (-1.0, 2.0), (-3.0, 2.0), (3.0, 5.0), (-5.0, -3.0)])
