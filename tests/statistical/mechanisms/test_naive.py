@@ -279,21 +279,6 @@ def test_the_inverse_cdf_is_the_textbooks_formula_of_one_uniform() -> None:
             assert abs(output - float(noise)) <= 4 * math.ulp(float(noise))
 
 
-def test_the_loops_of_geometric_noise_run_as_long_as_it_is_large() -> None:
-    class Counted:
-        def __init__(self, seed: int) -> None:
-            self.rng, self.uniforms = np.random.default_rng(seed), 0
-
-        def random(self) -> float:
-            self.uniforms += 1
-            return self.rng.random()
-
-    for seed in range(100):
-        source: Any = Counted(seed)
-        noise = laplace.naive_two_sided_geometric(0, 1, source, epsilon=1.0)[0]
-        assert source.uniforms >= 2 + abs(noise)
-
-
 @pytest.mark.parametrize("truth", [False, True])
 def test_a_response_is_never_a_lie_at_a_large_epsilon_and_always_where_the_exponential_overflows(truth: bool) -> None:
     for epsilon, told in ((40.0, truth), (710.0, not truth)):

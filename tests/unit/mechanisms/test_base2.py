@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from attacklab.model.random_bits import TapedBits
 from mechanisms.exponential.base2.eta import BaseTwoEta
-from mechanisms.exponential.base2.precision import empirical_precision, finest_bit, worst_case_precision
+from mechanisms.exponential.base2.precision import empirical_precision, worst_case_precision
 from mechanisms.exponential.base2.weighted_sampling import (
     IntegerWeights,
     Sampler,
@@ -102,13 +102,6 @@ def test_both_precisions_suffice_for_every_sum_and_are_not_wasteful(
         assert empirical_precision(eta, spread, outcomes) < 2 * least
         if spread > 0:
             assert worst_case_precision(eta, spread, outcomes) == least
-
-
-@pytest.mark.parametrize("eta", ETAS, ids=str)
-def test_the_finest_bit_holds_every_weight_and_is_the_coarsest_that_does(eta: BaseTwoEta) -> None:
-    weights = [(Fraction(eta.x, 2**eta.y) ** eta.z) ** level for level in range(6)]
-    assert all((weight * 2 ** finest_bit(eta, 5)).denominator == 1 for weight in weights)
-    assert any((weight * 2 ** (finest_bit(eta, 5) - 1)).denominator == 2 for weight in weights)
 
 
 TWO_ROUNDS = partial(sample_by_rejection_rounds, rounds=2)

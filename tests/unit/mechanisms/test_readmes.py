@@ -36,9 +36,3 @@ def test_the_ten_lines_print_what_stands_below_them(family: Path, capsys: pytest
     ((code, printed),) = re.findall(r"```python\n(.*?)```\s*```text\n(.*?)```", text, flags=re.DOTALL)
     exec(code, {})  # noqa: S102 # our own
     assert capsys.readouterr().out == printed
-
-
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda path: path.name)
-def test_a_family_has_both_twins(family: Path) -> None:
-    assert any(family.rglob("naive*.py"))
-    assert any(family.rglob("exact.py"))
