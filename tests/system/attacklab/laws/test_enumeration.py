@@ -162,6 +162,15 @@ def test_limits_give_an_honest_enclosure() -> None:
     assert all(few.mass(n) <= Fraction(math.comb(12, n), 2**12) <= few[n].upper for n in range(13))
 
 
+def test_the_heaviest_of_too_many_runs_are_kept() -> None:
+    def first_one(bits: RandomBits) -> int:
+        return next((i for i in range(40) if bits.take(1)), 40)
+
+    law = enumerate_law(first_one, limits=Limits(tapes=8))
+    assert [law.mass(i) for i in range(4)] == [Fraction(1, 2 ** (i + 1)) for i in range(4)]
+    assert not law.closed
+
+
 def test_a_law_is_closed_where_a_few_runs_close_it_and_else_left_open_as_the_limits_say() -> None:
     for sampler in (partial(uniform_below, 5), partial(bernoulli, Fraction(3, 7)), lambda bits: bits.take(8) + 0):
         law = closed_or_open_law(sampler, Limits(unresolved=Fraction(1, 4)))

@@ -90,7 +90,7 @@ def test_the_least_mu_is_the_greatest_that_any_event_needs(p: Law, q: Law) -> No
     assert smallest_mu(q, p).lower == pytest.approx(found.lower, abs=1e-12)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 @given(open_laws, open_laws, st.integers(0, 3), st.integers(0, 3))
 def test_what_open_laws_need_is_needed_wherever_their_mass_lies(p: Law, q: Law, here: int, there: int) -> None:
     first, second = completed(p, here), completed(q, there)
@@ -100,7 +100,7 @@ def test_what_open_laws_need_is_needed_wherever_their_mass_lies(p: Law, q: Law, 
         assert renyi_divergence(p, q, order).lower <= renyi_divergence(first, second, order).upper
 
 
-@settings(deadline=None, max_examples=8)
+@settings(deadline=None, max_examples=5)
 @given(open_laws, open_laws, st.integers(0, 3), st.integers(0, 3), st.sampled_from([0.0, 0.5, 2.0]))
 def test_what_is_kept_with_slack_is_kept_wherever_the_open_mass_lies(
     p: Law, q: Law, here: int, there: int, epsilon: float
