@@ -23,15 +23,13 @@ from collections.abc import Callable, Sequence
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import numpy as np
 
 from attacklab.model.errors import LabError, LabFault, TargetError, in_one_line
 from attacklab.processes.group import ProcessGroup, signal_name
 from attacklab.processes.sending import CannotBeSent, name_of, received, sent, unsendable
-
-Result = TypeVar("Result")
 
 SECONDS = 60.0
 """The default timeout of a call, in seconds."""
