@@ -15,18 +15,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from attacklab.attacks import ATTACKS, MISSING_CLIP, BlackBox
+from attacklab.attacks import ATTACKS, MISSING_CLIP
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.auditing import referee
-from attacklab.auditing.judge import EARLY, LARGEST_BUDGET, Advance
+from attacklab.auditing.judge import LARGEST_BUDGET, Advance
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.samples import BATCH_OUTPUTS, CHOOSING_GROWTH, FIRST_LOOK, GROWTH, REDRAWN
 from attacklab.auditing.statistics.betting import judge
 from attacklab.auditing.statistics.choosing import SHARE
 from attacklab.auditing.statistics.power import smallest_detectable_advantage, trials_needed
 from attacklab.model.claims import PrivacyClaim
-from attacklab.model.errors import ArithmeticModeError, UsageTypeError
-from attacklab.model.findings import FAILURE, Counts, Finding, Verdict, upper_text
+from attacklab.model.findings import FAILURE, Finding, Verdict, upper_text
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Failure, Kind, Target
 
@@ -152,26 +151,6 @@ def test_an_event_seen_to_keep_the_claim_is_judged_on_few_trials_and_the_power_i
     assert whole.counts.trials == 10_000
 
 
-def test_judging_begins_near_as_many_trials_as_the_rates_seen_need() -> None:
-    """The event takes some thousand trials to show ln 2 against 0.5; it is looked at after a part of them."""
-    recording = Recording()
-    (finding,) = audit(target_of(recording, epsilon=0.5), [Bets((Scenario(PAIR, (ZERO,)),))], trials=100_000)
-    assert finding.verdict is Verdict.VIOLATED
-    drawn = drawn_of(recording)[:-2]  # the last two try the replay
-    chosen = finding.trials // 2 - finding.counts.trials
-    first, *later = drawn[np.cumsum(drawn).tolist().index(chosen) + 1 :]
-    begins = min(chosen, finding.trials_needed // EARLY)
-    assert FIRST_LOOK < begins <= first < GROWTH * begins
-    assert len(later) <= 4
-
-
-def test_an_event_is_judged_on_all_trials_where_fewer_could_refute_nothing() -> None:
-    """At ε = 8 an event of base rate ½ needs more trials than the 80,000 that show it to keep the claim."""
-    attack = Bets((Scenario(PAIR, (ZERO,)),))
-    (finding,) = audit(target_of(randomized_response(1.0), epsilon=8.0), [attack], trials=160_000)
-    assert (finding.verdict, finding.counts.trials) == (Verdict.NOT_DETECTED, 160_000)
-
-
 def test_the_event_that_promises_most_is_chosen_at_a_large_epsilon() -> None:
     """The second input never gives 1, and gives 2 at a tenth of the rate that the claim allows.
 
@@ -217,16 +196,6 @@ def test_too_few_trials_for_a_claim_that_more_would_test_are_inconclusive_with_t
     assert enough.verdict is Verdict.VIOLATED
 
 
-def test_many_answers_of_which_the_claim_promises_nothing_are_untestable() -> None:
-    attack = Bets((Scenario(PAIR, (Event("any", lambda outputs: outputs[:, 0] == 0),), answers=20),))
-    (finding,) = audit(target_of(randomized_response(2.0), epsilon=1.0, delta=0.1), [attack], trials=100)
-    assert (finding.verdict, finding.reason) == (
-        Verdict.UNTESTABLE,
-        "the claim promises nothing of 20 answers together",
-    )
-    assert finding.decides_nothing
-
-
 def test_a_subtle_flaw_states_the_trials_it_needs_before_it_is_judged() -> None:
     """The excess of 0.0715 has a standard error of 0.004 on the 100 000 trials of choosing.
 
@@ -241,26 +210,6 @@ def test_a_subtle_flaw_states_the_trials_it_needs_before_it_is_judged() -> None:
     assert {at.needed for at in told if at.choosing} == {None}
     assert {at.needed for at in told if not at.choosing} == {finding.trials_needed}
     assert true / 3 < finding.trials_needed < 3 * true
-
-
-def test_too_few_trials_for_what_was_seen_are_told_with_the_number_that_would_do() -> None:
-    target = target_of(randomized_response(math.exp(1.1)), epsilon=1.0)
-    (finding,) = audit(target, [Bets((Scenario(PAIR, (ZERO,)),))], trials=5_000, seed=1)
-    assert finding.verdict is Verdict.NOT_DETECTED
-    counts = finding.counts
-    p, q = counts.first / counts.trials, counts.second / counts.trials
-    needed = trials_needed(PrivacyClaim(1.0), p, q, DEFAULT_ALPHA)
-    (said,) = re.findall(r"about ([\d,]+) would refute the claim; raise --trials", finding.reason)
-    assert float(said.replace(",", "")) == float(f"{needed:.2g}")
-
-
-def test_a_sound_target_is_seldom_told_that_more_trials_would_refute_it() -> None:
-    """A finding is told so with probability 1/20 at most, so that 15 of these or more are with one below 1e-9."""
-    sound = Target.noise(lambda answer, trials, rng: answer + rng.laplace(0.0, 1.0, trials), epsilon=1.0)
-    findings = [finding for seed in range(40) for finding in audit(sound, [BlackBox(kept=1)], trials=2_000, seed=seed)]
-    assert len(findings) == 40
-    assert sum("would refute" in finding.reason for finding in findings) < 15
-    assert sum(finding.trials_needed is not None for finding in findings) >= 15  # by the rates that chose the event
 
 
 def test_counts_are_those_of_the_outputs() -> None:
@@ -309,16 +258,6 @@ def test_alpha_is_split_over_the_attacks_that_apply_and_their_scenarios() -> Non
     assert {finding.reason.removeprefix(f"{finding.attack} ") for finding in inapplicable} == reasons
 
 
-def test_a_quarter_of_alpha_is_the_black_box_s_where_other_attacks_have_something_to_try_too() -> None:
-    scenario = Scenario(PAIR, (ZERO,))
-    attacks = [Bets((scenario,), name="one"), Bets((scenario,), name="two"), BlackBox(pairs=(PAIR, PAIR))]
-    target = target_of(randomized_response(2.0))
-    alphas = [(finding.attack, finding.alpha) for finding in audit(target, attacks, trials=100, alpha=2.0**-10)]
-    quarter = 2.0**-12
-    assert alphas == [("one", 1.5 * quarter), ("two", 1.5 * quarter), *[("black_box", quarter / 2)] * 2]
-    assert [finding.alpha for finding in audit(target, attacks[-1:], trials=100, alpha=2.0**-10)] == [2.0**-11] * 2
-
-
 def test_a_target_exactly_on_its_claim_is_seldom_accused() -> None:
     """At α = 0.05 a run, more accusations than the bound in 100 runs have probability below 1e-9."""
     target = target_of(randomized_response(math.exp(0.5)), epsilon=0.5)
@@ -363,14 +302,6 @@ def test_too_few_trials_are_inconclusive_and_enough_say_their_power() -> None:
     assert f"{upper_text(enough.smallest_detectable or 0)}" in enough.reason
 
 
-@pytest.mark.parametrize("event", [NEVER, Event("always", lambda outputs: np.ones(len(outputs), dtype=bool))])
-def test_an_event_and_its_complement_have_the_same_power(event: Event) -> None:
-    (finding,) = audit(target_of(randomized_response(2.0)), [Bets((Scenario(PAIR, (event,)),))], trials=5_000)
-    (complement,) = audit(target_of(randomized_response(2.0)), [Bets((Scenario(PAIR, (NEVER,)),))], trials=5_000)
-    assert finding.verdict is Verdict.NOT_DETECTED
-    assert finding.smallest_detectable == complement.smallest_detectable
-
-
 @pytest.mark.parametrize(
     ("released", "message"),
     [
@@ -390,13 +321,6 @@ def test_a_target_that_misbehaves_becomes_an_error_finding(released: Callable[[i
     assert any(message in finding.reason for finding in failed)
 
 
-def test_wrong_indices_become_an_error_finding() -> None:
-    target = Target.selection(lambda u, trials, _rng: np.full(trials, len(u)), epsilon=1.0, name="stub")
-    findings = [one for one in audit(target, ATTACKS, trials=100) if one.verdict is not Verdict.NOT_APPLICABLE]
-    assert {finding.verdict for finding in findings} == {Verdict.ERROR}
-    assert any("indices from 100 to 100 of 100 outcomes" in finding.reason for finding in findings)
-
-
 def test_a_target_that_fails_while_it_is_judged_spoils_no_other_scenario() -> None:
     def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
         if records[0] == 7:
@@ -410,14 +334,6 @@ def test_a_target_that_fails_while_it_is_judged_spoils_no_other_scenario() -> No
     assert fine.verdict is Verdict.NOT_DETECTED
 
 
-def test_outputs_that_are_failures_are_counted_as_outside_or_inside_like_any_other() -> None:
-    def release(records: np.ndarray, trials: int, _rng: np.random.Generator) -> list[int | None]:
-        return [None if records[0] and number % 2 else 0 for number in range(trials)]
-
-    (finding,) = audit(target_of(release), [Bets((Scenario(PAIR, (ZERO,)),))], trials=1_000, spend_all=True)
-    assert finding.counts == Counts(1_000, 500, 1_000, both=500)
-
-
 def test_an_adversary_who_sees_failures_can_bet_on_them() -> None:
     def release(records: np.ndarray, trials: int, _rng: np.random.Generator) -> np.ndarray:
         if records[0]:
@@ -428,21 +344,6 @@ def test_an_adversary_who_sees_failures_can_bet_on_them() -> None:
     (finding,) = audit(target_of(release), [Bets((Scenario(PAIR, (failed,), sees_failures=True),))])
     assert finding.verdict is Verdict.VIOLATED
     assert (finding.counts.first, finding.counts.second) == (0, finding.counts.trials)
-
-
-def always_refusing(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
-    raise ValueError(f"{len(records)} records, {trials} trials, {type(rng).__name__}")
-
-
-def refusing(rates: tuple[float, float], ratio: float = 2.0) -> Callable[..., np.ndarray]:
-    """Randomized response that refuses at a rate for each record; a refusal ends the whole call."""
-
-    def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
-        if (rng.random(trials) < rates[int(records[0])]).any():
-            raise ValueError("not now")
-        return randomized_response(ratio)(records, trials, rng)
-
-    return release
 
 
 def test_an_attack_on_another_flaw_says_that_the_target_fails_where_that_is_what_shows() -> None:
@@ -464,41 +365,6 @@ def test_an_attack_on_another_flaw_says_that_the_target_fails_where_that_is_what
     (below, _) = audit(replace(target, release=unclipped), [MISSING_CLIP], trials=2_000)
     assert (below.verdict, below.flaw) == (Verdict.VIOLATED, MISSING_CLIP.flaw)
     assert below.reason.startswith("E happened in ")
-
-
-def test_a_sample_with_refusals_has_the_law_of_single_outputs() -> None:
-    """Rates within 5 standard errors: outputs counted in batches that a refusal has ended are not skewed."""
-    rate, trials = 0.02, 20_000
-    scenario = Scenario(PAIR, (ZERO,))
-    (finding,) = audit(target_of(refusing((rate, rate), 20.0)), [Bets((scenario,))], trials=trials, spend_all=True)
-    for hits, truth in ((finding.counts.first, 20 / 21), (finding.counts.second, 1 / 21)):
-        expected = (1 - rate) * truth
-        assert abs(hits / trials - expected) < 5 * math.sqrt(expected * (1 - expected) / trials)
-
-
-def test_a_target_that_refuses_both_inputs_always_was_not_tested() -> None:
-    (finding,) = audit(target_of(always_refusing), [Bets((Scenario(PAIR, (ZERO,)),))])
-    assert finding.verdict is Verdict.ERROR
-    assert finding.reason.startswith("stub raised ValueError: 1 records, 1 trials, Generator")
-    assert finding.reason.endswith("; so did every call on either input, so nothing was tested")
-
-
-def test_a_target_that_answers_one_trial_a_call_only_is_judged_so() -> None:
-    def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
-        if trials > 1:
-            raise ValueError("one at a time")
-        return randomized_response(2.0)(records, trials, rng)
-
-    (kept,) = audit(target_of(release), [Bets((Scenario(PAIR, (ZERO,)),))], trials=4_000)
-    (broken,) = audit(target_of(release, epsilon=0.1), [Bets((Scenario(PAIR, (ZERO,)),))], trials=4_000)
-    assert (kept.verdict, broken.verdict, broken.event) == (Verdict.NOT_DETECTED, Verdict.VIOLATED, "a zero")
-
-
-def test_the_findings_of_a_refusing_target_are_the_same_twice() -> None:
-    first, second = (
-        audit(target_of(refusing((1e-2, 1e-2))), [Bets((Scenario(PAIR, (ZERO,)),))], trials=1_000) for _ in range(2)
-    )
-    assert timeless(first) == timeless(second)
 
 
 @pytest.mark.parametrize(
@@ -555,14 +421,6 @@ def test_what_an_attack_raises_is_its_error_and_leaves_the_other_findings_as_the
     assert {before.verdict, after.verdict} == {Verdict.VIOLATED}
 
 
-def test_a_target_that_fails_while_an_attack_looks_is_told_as_the_targets_failure() -> None:
-    def release(_input: object, _trials: int, _rng: np.random.Generator) -> np.ndarray:
-        raise OSError("unplugged")
-
-    (finding,) = audit(target_of(release), [Failing("probe")], trials=10)
-    assert (finding.verdict, finding.reason) == (Verdict.ERROR, "stub raised OSError: unplugged")
-
-
 @pytest.mark.parametrize(("events", "answers", "message"), [((), 1, "at least one event"), (("one",), 0, "not 0")])
 def test_a_scenario_that_nobody_can_judge_is_refused(events: tuple[str, ...], answers: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
@@ -582,48 +440,6 @@ def test_a_scenario_that_nobody_can_judge_is_refused(events: tuple[str, ...], an
 def test_bad_settings_are_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         audit(target_of(randomized_response(2.0)), [], **arguments)
-
-
-@pytest.mark.parametrize("maximise_epsilon", [False, True])
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"trials": 2000.0}, "trials must be an integer, not 2000.0"),
-        ({"trials": "5"}, "trials must be an integer, not '5'"),
-        ({"trials": True}, "trials must be an integer, not True"),
-        ({"seed": 1.5}, "seed must be an integer, not 1.5"),
-        ({"seed": "x"}, "seed must be an integer, not 'x'"),
-        ({"seed": None}, "seed must be an integer, not None"),
-        ({"alpha": "0.1"}, "alpha must be a number, not '0.1'"),
-        ({"alpha": True}, "alpha must be a number, not True"),
-    ],
-)
-def test_settings_of_another_type_are_refused(arguments: dict[str, Any], message: str, maximise_epsilon: bool) -> None:
-    with pytest.raises(UsageTypeError, match=f"^{message}$"):
-        audit(target_of(randomized_response(2.0)), [], maximise_epsilon=maximise_epsilon, **arguments)
-
-
-@pytest.mark.parametrize("seconds", ["3", True])
-def test_seconds_of_another_type_are_refused(seconds: Any) -> None:
-    with pytest.raises(UsageTypeError, match=r"^seconds must be a number, not "):
-        audit(target_of(randomized_response(2.0)), [], seconds=seconds)
-
-
-def test_numbers_of_numpy_are_settings_too() -> None:
-    target, attacks = target_of(randomized_response(2.0)), [Bets((Scenario(PAIR, (ZERO,)),))]
-    expected = audit(target, attacks, trials=500, alpha=0.25, seed=3)
-    found = audit(target, attacks, trials=np.int64(500), alpha=np.float32(0.25), seed=np.uint8(3))
-    assert [replace(one, seconds=0.0) for one in found] == [replace(one, seconds=0.0) for one in expected]
-
-
-@pytest.mark.parametrize("ratio", [2.0, 50.0])
-def test_what_somebody_set_numpys_errors_to_changes_no_verdict(ratio: float) -> None:
-    target, attacks = target_of(randomized_response(ratio)), [Bets((Scenario(PAIR, (ZERO, NEVER)),))]
-    expected = audit(target, attacks, trials=3_000)
-    with np.errstate(all="raise"):
-        found = audit(target, attacks, trials=3_000)
-        assert np.geterr()["under"] == "raise"
-    assert [replace(one, seconds=0.0) for one in found] == [replace(one, seconds=0.0) for one in expected]
 
 
 @pytest.mark.parametrize("from_the_generator", [True, False])
@@ -651,15 +467,6 @@ def test_the_arithmetic_is_probed_before_and_after_the_target_ran(monkeypatch: p
     monkeypatch.setattr(referee, "require_ieee_arithmetic", lambda: events.append("probe"))
     audit(target_of(release), [Bets((Scenario(PAIR, (ZERO,)),))], trials=10)
     assert events == ["probe", *["release"] * 6, "probe"]
-
-
-def test_findings_of_a_process_with_broken_arithmetic_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken() -> None:
-        raise ArithmeticModeError("flushed to zero")
-
-    monkeypatch.setattr(referee, "require_ieee_arithmetic", broken)
-    with pytest.raises(ArithmeticModeError, match="flushed to zero"):
-        audit(target_of(randomized_response(2.0)), [])
 
 
 def test_memory_does_not_grow_with_the_number_of_trials() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 
@@ -72,14 +71,6 @@ def test_an_event_is_judged_at_a_point_of_the_profile_by_the_fresh_sample(claim:
     assert finding.counts is not None
     decided_by_evidence = evidence(judged, finding.counts) >= math.log(2 / ALPHA)
     assert decided_by_evidence == (finding.verdict is Verdict.VIOLATED)
-
-
-@pytest.mark.parametrize("claim", CLAIMS, ids=KINDS)
-def test_a_seed_gives_the_same_finding_whatever_the_number_of_workers(claim: Claim) -> None:
-    here = audited(claim, 0.8, trials=5_000, seed=7)
-    with ThreadPoolExecutor(2) as threads:
-        assert audited(claim, 0.8, trials=5_000, seed=7, executor=threads) == here
-    assert audited(claim, 0.8, trials=5_000, seed=8) != here
 
 
 def test_a_claim_with_one_point_is_judged_as_the_epsilon_and_delta_that_it_is() -> None:

@@ -62,12 +62,6 @@ def test_a_target_whose_failures_depend_on_its_data_is_refuted(rates: tuple[floa
     assert finding.reason.startswith("the target failed in ")
 
 
-def test_calls_that_fail_as_a_whole_are_refuted_if_that_depends_on_the_data() -> None:
-    """Half of the calls fail on one input: with 20 of them, an audit overlooks that with a probability of 2^-20."""
-    (finding,) = audits(randomized_response(1.0), lambda records: records[0] / 2, 1, each_output=False, trials=20_000)
-    assert (finding.verdict, finding.event) == (Verdict.VIOLATED, "the target fails")
-
-
 @pytest.mark.parametrize("rate", RATES[::2])
 def test_no_attack_of_a_default_audit_accuses_or_blames_a_target_that_fails_now_and_then(rate: float) -> None:
     release = failing(discrete_laplace, lambda _: rate, each_output=False)

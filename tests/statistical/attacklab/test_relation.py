@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 from attacklab.attacks import MISSING_CLIP, SPECIAL_VALUES, BlackBox
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.auditing.referee import audit
-from attacklab.laws.proof import default_pair, prove
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Kind, Target
@@ -71,30 +69,6 @@ def test_a_claim_without_a_relation_is_judged_on_pairs_of_any() -> None:
     assert {finding.relation for finding in findings} == {None}
 
 
-def test_where_no_pair_is_of_the_claims_relation_the_attack_does_not_apply() -> None:
-    (finding,) = audit(
-        Target.dataset(largest, epsilon=1.0, relation="edge"),
-        [BlackBox(pairs=(NeighbouringPair.records(ZEROS, ZEROS[1:], Relation.ADD_REMOVE),))],
-        trials=10,
-    )
-    assert finding.verdict is Verdict.NOT_APPLICABLE
-
-
-def test_the_relation_is_part_of_a_findings_record() -> None:
-    (finding, _) = audit(Target.dataset(largest, epsilon=1.0, relation="substitute"), [Each()], trials=10)
-    assert finding.to_json()["relation"] == "substitute"
-    assert Finding.from_json(finding.to_json()).relation is Relation.SUBSTITUTE
-
-
-def test_an_unknown_relation_and_one_of_graphs_for_a_sum_or_mean_are_refused() -> None:
-    with pytest.raises(ValueError, match="relation must be one of add-remove, substitute, node, edge, not 'twin'"):
-        Target.dataset(largest, epsilon=1.0, relation="twin")
-    for make, relation in itertools.product((Target.sum, Target.mean), ("twin", Relation.NODE, "edge")):
-        told = "relation must be one of .*, not 'twin'" if relation == "twin" else f"or substitute, not {relation}"
-        with pytest.raises(ValueError, match=told):
-            make(largest, epsilon=1.0, bounds=BOUNDS, relation=relation)
-
-
 @pytest.mark.parametrize("relation", ["add-remove", "substitute"])
 @pytest.mark.parametrize(
     ("attack", "kind"),
@@ -114,14 +88,3 @@ def test_attacks_that_can_make_pairs_of_either_relation_do(relation: str, attack
         relation=relation,
     )
     assert relations(audit(target, [attack], trials=10)) == {relation}
-
-
-def test_a_proof_is_of_pairs_that_the_claim_covers() -> None:
-    target = Target.sum(largest, epsilon=1.0, bounds=BOUNDS, relation="substitute").exact(lambda *_: 0)
-    assert default_pair(target).relation is Relation.SUBSTITUTE
-    added = NeighbouringPair.records([0.0], [0.0, 1.0], Relation.ADD_REMOVE)
-    told = (
-        "largest claims nothing of this pair: its claim is for substitute neighbours, and the pair is one by add-remove"
-    )
-    with pytest.raises(ValueError, match=f"^{told}; give another pair$"):
-        prove(target, added)

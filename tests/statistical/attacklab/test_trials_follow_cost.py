@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -122,34 +121,6 @@ def test_a_flaw_that_100_000_trials_miss_is_found_where_outputs_are_cheap(flaw: 
     assert any(finding.refutes for finding in audit(target, attacks))
 
 
-@pytest.mark.usefixtures("fast")
-def test_what_is_found_with_many_trials_is_found_again_by_its_number_of_them() -> None:
-    target, *_ = SUBTLE["a coin of ε = 0.016 for 0.01"]
-    found = next(finding for finding in audit(target, [BlackBox()], spec="f.py:f") if finding.refutes)
-    assert f"--trials {STEPS[-1]} " in found.replay
-    again = audit(target, [BlackBox()], trials=STEPS[-1], spec="f.py:f")
-    assert replace(found, seconds=0.0) in [replace(finding, seconds=0.0) for finding in again]
-
-
-@pytest.mark.usefixtures("fast")
-def test_a_sound_target_at_the_edge_of_its_claim_gets_a_part_of_the_trials() -> None:
-    """Five million trials on each of four pairs would be 44 million outputs."""
-    target = Target.noise(geometric(1.0), epsilon=1.0, domain=WHOLE)
-    findings = audit(target, [BlackBox()], spec="f.py:f")
-    assert all(f"--trials {found.counts.trials} " in found.replay for found in findings if found.counts)
-    assert {finding.verdict for finding in findings} == {Verdict.NOT_DETECTED}
-    assert all(finding.counts.trials >= 12_465 for finding in findings if finding.counts)
-    assert sum(finding.trials for finding in findings) < 22_000_000
-
-
-@pytest.mark.usefixtures("fast")
-def test_what_no_100_000_trials_can_refute_is_refuted_where_outputs_are_cheap() -> None:
-    target = Target.noise(response(1.0), epsilon=11.0, domain=BIT)
-    attacks = [BlackBox(learning=256)]
-    assert {finding.verdict for finding in audit(target, attacks, trials=DEFAULT_TRIALS)} == {Verdict.INCONCLUSIVE}
-    assert Verdict.VIOLATED in {finding.verdict for finding in audit(target, attacks)}
-
-
 class Slow:
     """Geometric noise at 5 ms an output, on a clock that only outputs advance."""
 
@@ -174,16 +145,6 @@ def test_an_audit_of_a_slow_target_ends_in_about_a_minute_and_says_what_it_could
     undetected = [finding for finding in findings if finding.verdict is Verdict.NOT_DETECTED]
     assert undetected
     assert all(finding.smallest_detectable is not None for finding in undetected)
-
-
-def test_an_audit_of_a_slow_target_with_half_the_noise_ends_as_soon_as_that_is_refuted(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    slow = Slow(2.0)
-    monkeypatch.setattr("attacklab.auditing.drawing.own_seconds", lambda _: slow.seconds)
-    findings = audit(Target.noise(slow, epsilon=1.0, domain=WHOLE))
-    assert any(finding.refutes for finding in findings)
-    assert slow.seconds < 15
 
 
 def test_an_audit_at_the_edge_of_the_claim_accuses_no_more_often_than_alpha() -> None:

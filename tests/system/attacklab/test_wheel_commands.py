@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -34,9 +33,7 @@ def test_the_help_lists_what_runs_without_a_clone_and_in_a_clone_everything(atta
     assert _listed(run([attacklab, "--help"], tmp_path).stdout) == LISTED
 
 
-@pytest.mark.parametrize(
-    "words", [*([name] for name in NEED_LAB), ["demo", "low_bits"], ["run", "matrix"], ["vectors", "write"]]
-)
+@pytest.mark.parametrize("words", [["challenge"], ["demo", "low_bits"], ["vectors", "write"]])
 def test_what_needs_a_clone_says_so_in_one_line_and_ends_with_2(
     attacklab: str, tmp_path: Path, words: list[str]
 ) -> None:
@@ -45,27 +42,3 @@ def test_what_needs_a_clone_says_so_in_one_line_and_ends_with_2(
     (line,) = done.stderr.splitlines()
     assert line.startswith("attacklab: no experiments/ in this folder; run it from a checkout of the lab's repository")
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("name", LISTED)
-def test_what_is_listed_says_how_it_is_used(attacklab: str, tmp_path: Path, name: str) -> None:
-    done = run([attacklab, name, "--help"], tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith(f"Usage: attacklab {name} ")
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not count the time of processes that ended")
-def test_the_first_audit_of_ones_own_function_finds_its_flaw_within_a_minute(attacklab: str, tmp_path: Path) -> None:
-    """The second of two commands; the first, to install the wheel with all it needs, took 16 s of the processor."""
-    import resource
-
-    def used() -> float:
-        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return usage.ru_utime + usage.ru_stime
-
-    lines = ("import numpy as np", "def count(value):", "    return value + np.random.laplace(0, 1 / 0.5)")
-    (tmp_path / "noise.py").write_text("\n".join(lines), "utf-8")
-    before = used()
-    done = run([attacklab, "audit", "noise.py:count", "--kind", "noise", "--epsilon", "0.5"], tmp_path)
-    assert (done.returncode, used() - before < 60 - 16) == (1, True), done.stderr
-    assert done.stdout.startswith("FAIL")

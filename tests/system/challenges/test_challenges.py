@@ -75,7 +75,7 @@ PAIR = "challenge = 3\ndef pair():\n    return 0, {}\ndef event(outputs):\n    {
 )
 def test_a_file_that_cannot_be_judged_is_refused_in_one_line(source: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=said) as refused:
-        grade(handed_in(tmp_path, source), seed=7, seconds=15.0 if "while" in source else 600.0)
+        grade(handed_in(tmp_path, source), seed=7, seconds=8.0 if "while" in source else 600.0)
     assert "\n" not in str(refused.value)
 
 

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
-from attacklab.cli.demo import command
-from attacklab.model.errors import UsageError
 from experiments.demo import SHOWS, TEXTS, play
-
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.mark.parametrize("language", TEXTS)
@@ -46,13 +41,3 @@ def test_it_stops_where_a_key_says_so() -> None:
     play(["low_bits", "sums"], say=lines.append, wait=lambda: TEXTS["en"]["broken"] not in " ".join(lines))
     assert "twin" not in " ".join(lines)
     assert "attacklab list low_bit_laplace" in lines[-1]
-
-
-@pytest.mark.parametrize(
-    ("flaw", "language", "message"),
-    [("zero_roundin", "en", "did you mean 'zero_rounding'?"), ("sums", "fr", "there is no language 'fr'")],
-)
-def test_what_is_not_there_is_told(monkeypatch: pytest.MonkeyPatch, flaw: str, language: str, message: str) -> None:
-    monkeypatch.chdir(ROOT)
-    with pytest.raises(UsageError, match=re.escape(message)):
-        command([flaw], language)

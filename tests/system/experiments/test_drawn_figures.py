@@ -15,7 +15,7 @@ from matplotlib.text import Text
 
 from attacklab.reporting import plots
 from attacklab.reporting.experiment import load_experiments, shown_data
-from attacklab.reporting.figures import Figure, Matrix
+from attacklab.reporting.figures import Figure
 from tests.system.experiments.records import Data, require_page
 
 ROOT = Path(__file__).parents[3]
@@ -110,9 +110,3 @@ def test_the_letters_of_a_figure_are_legible_on_a_page(drawn: list[Canvas]) -> N
     for canvas in drawn:
         shrunk = min(1.0, 1000 / canvas.bbox.width)
         assert min(text.get_fontsize() * canvas.dpi / 72 * shrunk for text in texts(canvas)) >= 8
-
-
-def test_a_record_of_libraries_is_one_matrix() -> None:
-    (figure,) = committed("libraries")
-    (panel,) = figure.panels
-    assert isinstance(panel, Matrix)

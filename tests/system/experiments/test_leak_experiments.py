@@ -8,14 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import integrate, stats
 
 from attacklab.reporting.experiment import load_experiments
 from experiments import composition
 from experiments.common.composition_bounds import (
-    advanced_ceiling,
-    advanced_epsilon,
-    convolved,
     optimal_advantage,
     optimal_epsilon,
 )
@@ -81,38 +77,3 @@ def test_the_optimum_is_that_of_randomised_responses_listed_one_by_one(epsilon: 
     spent = optimal_epsilon(epsilon, answers, 1e-3)
     delta = np.maximum(first - math.exp(spent) * second, 0).sum()
     assert delta == pytest.approx(1e-3, rel=1e-6)
-
-
-@pytest.mark.parametrize("answers", [1, 2, 16])
-def test_convolved_laws_are_those_of_sums(answers: int) -> None:
-    law = np.array([0.5, 0.3, 0.2])
-    sums: dict[int, float] = {}
-    if answers <= 2:
-        for row in product(range(3), repeat=answers):
-            sums[sum(row)] = sums.get(sum(row), 0.0) + math.prod(law[place] for place in row)
-        assert convolved(law, answers).tolist() == pytest.approx([sums[k] for k in sorted(sums)])
-    found = convolved(law, answers)
-    assert found.sum() == pytest.approx(1.0)
-    assert np.arange(found.size) @ found == pytest.approx(answers * (np.arange(3) @ law))
-
-
-@pytest.mark.parametrize("answers", [1, 4])
-def test_ideal_advantage_of_two_scales_is_the_total_variation_of_gamma_laws(answers: int) -> None:
-    larger, smaller = composition._local_scales()
-
-    def apart(total: float) -> float:
-        laws = (stats.gamma.pdf(total, answers, scale=scale) for scale in (larger, smaller))
-        return abs(np.subtract(*laws))
-
-    crossing = answers * composition._crossing(larger, smaller)
-    total = sum(integrate.quad(apart, *ends)[0] for ends in ((0, crossing), (crossing, 60 * answers * larger)))
-    assert composition.ideal_local_advantage(answers) == pytest.approx(total / 2, abs=1e-7)
-
-
-def test_advanced_composition_is_the_theorem_and_never_below_the_optimum() -> None:
-    assert advanced_epsilon(0.1, 100, 1e-6) == pytest.approx(
-        0.1 * math.sqrt(200 * 6 * math.log(10)) + 10 * (math.e**0.1 - 1)
-    )
-    for answers in (1, 64, 4096):
-        optimum = optimal_advantage(0.1, answers)
-        assert advanced_ceiling(0.1, answers) >= optimum

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,10 @@ import pytest
 from attacklab import audit
 from attacklab.attacks import Precision
 from attacklab.model.findings import Finding, Verdict, read_record
-from attacklab.reporting.experiment import Settings
 from experiments import libraries
 from experiments.common.expected_failures import ExpectedFailure, Status, expected, expected_failures, status
 from tests.system.experiments.records import quick_record
 
-ROOT = Path(__file__).parents[3]
 KNOWN = ExpectedFailure("numpy", ("laplace",), "precision", "known", "https://example.org/known")
 
 
@@ -55,16 +52,6 @@ def test_only_known_flaws_of_a_refuted_mechanism_are_published(known: list[Expec
     said = libraries.explain_timings(data)
     assert "found 1 known flaws again" in " ".join(said.split())
     assert "**Could not be loaded**: numpy:laplace in None: there is no program" in said
-
-
-def test_the_committed_scoreboard_stays_where_no_environment_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(libraries, "all_cases", lambda *_, **__: [])
-    monkeypatch.chdir(ROOT)
-    previous = read_record(ROOT / "reports" / "measured" / "libraries.json")
-    rows = [row for row in previous["timings"]["rows"] if (ROOT / f"environments/{row['environment']}.txt").is_file()]
-    collected = libraries.collect(Settings(previous=previous))
-    assert len(rows) > 100
-    assert json.dumps(collected.timings["rows"]) == json.dumps(rows)
 
 
 def test_a_verdict_is_compared_with_what_is_known() -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from attacklab.model.findings import read_record, to_text
-from attacklab.reporting.experiment import Settings, load_experiments
+from attacklab.model.findings import read_record
+from attacklab.reporting.experiment import load_experiments
 from attacklab.reporting.pages import LONGEST_TABLE, outdated
 
 ROOT = Path(__file__).parents[3]
@@ -64,12 +64,3 @@ def test_no_page_is_longer_than_300_lines_and_no_table_than_40_rows() -> None:
 def test_the_committed_pages_are_those_of_the_committed_records_and_say_where_the_code_is_newer() -> None:
     _, differing = outdated(REPORTS, ROOT)
     assert not differing, "write them by `attacklab reports`"
-
-
-def test_what_the_seed_determines_is_the_same_in_every_run() -> None:
-    def determined() -> str:
-        collected = EXPERIMENTS["observed_work"].collect(Settings(seed=6, share=0))
-        findings = [{**finding.to_json(), "seconds": None} for finding in collected.findings]
-        return json.dumps({"findings": findings, "measured": json.loads(to_text(collected.measured))})
-
-    assert determined() == determined()

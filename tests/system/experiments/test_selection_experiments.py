@@ -8,16 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from gmpy2 import mpq
 from scipy.optimize import linprog
 
-from attacklab.laws import Bounds, Law, Limits, enumerate_law, exp_bounds
+from attacklab.laws import Law, Limits, enumerate_law
 from experiments import accuracy_of_selection, people_in_graphs, pumpkin_auction
-from experiments.common.adult import marital_counts
 from experiments.common.karate_club import CLUB, PEOPLE, Graph, degrees, rewired
 from mechanisms.exponential.exact import exact_exponential
 from mechanisms.published import discrete_laplace
-from tests.system.experiments.records import committed_record
 
 LIMITS = Limits(unresolved=Fraction(1, 1 << 30))
 FEW_PRICES = range(1, 7)
@@ -36,17 +33,6 @@ def agree(p: Law, q: Law) -> bool:
 
 
 # The pumpkin auction
-
-
-def test_the_fourth_bidder_buys_at_one_dollar_too() -> None:
-    assert [pumpkin_auction.revenue(pumpkin_auction.BIDS, price) for price in (100, 101, 300, 301, 302)] == [
-        400,
-        101,
-        300,
-        301,
-        0,
-    ]
-    assert pumpkin_auction.best_price(pumpkin_auction.BIDS) == 100
 
 
 @pytest.mark.usefixtures("small_auction")
@@ -78,28 +64,6 @@ def test_prices_that_keep_the_claim_need_no_more_and_a_little_noise_does(name: s
     assert needed("little") > 20 * pumpkin_auction.EPSILON
 
 
-def test_what_is_said_of_four_bidders_holds_for_the_mechanisms_and_not_for_every_price() -> None:
-    """The price 1.00 earns all of the best revenue whatever is bid, at no ε."""
-    data = committed_record("pumpkin_auction")
-    measured, text = data["measured"], " ".join(pumpkin_auction.explain(data).split())
-    assert measured["crowds"][0] == 1
-    two = [measured["share"][name][0] for name in ("exponential", "monotone")]
-    assert f"From four bidders these two earn {two[0]:.0%} and {two[1]:.0%}" in text
-    assert f"a blind guess earns {measured['guess']:.0%}" in text
-    assert measured["guess"] < min(two)
-    assert pumpkin_auction.share(pumpkin_auction.BIDS, Law({100: mpq(1)})) == 1
-    assert "no price" not in text
-
-
-def test_no_bidder_moves_a_revenue_by_more_than_its_price() -> None:
-    bids = pumpkin_auction.crowd_of(3)
-    for other in pumpkin_auction.neighbours(bids):
-        revenues = [[pumpkin_auction.revenue(b, price) for price in pumpkin_auction.PRICES] for b in (bids, other)]
-        moves = [abs(before - after) for before, after in zip(*revenues, strict=True)]
-        assert all(move in (0, price) for move, price in zip(moves, pumpkin_auction.PRICES, strict=True))
-        assert any(moves)
-
-
 # Theorem 3.11, corollary 3.12 and example 3.6
 
 
@@ -110,41 +74,7 @@ def test_no_law_exceeds_the_theorem(name: str, margin: Fraction) -> None:
     assert accuracy_of_selection.tail(make(margin)).upper <= math.exp(-margin) * (1 + 1e-12)
 
 
-def test_the_tail_on_the_adult_table_is_that_of_the_exact_sampler() -> None:
-    counts = list(marital_counts().values())
-    _, _, make = accuracy_of_selection.CASES["adult"]
-    law = enumerate_law(
-        exact_exponential(epsilon=1).release, tuple(Fraction(count, 1000) for count in counts), limits=LIMITS
-    )
-    margin = accuracy_of_selection.MARGINS[2]
-    edge = max(counts) - 2000 * (math.log(len(counts)) + margin)
-    sampled = law.probability(lambda place: counts[place] <= edge)
-    found = accuracy_of_selection.tail(make(margin))
-    assert found.lower > 0
-    assert max(found.lower, sampled.lower) <= min(found.upper, sampled.upper)
-
-
-@pytest.mark.parametrize("count", [1, 5])
-def test_errors_between_two_counts_have_closed_forms(count: int) -> None:
-    worse = accuracy_of_selection.worse(exact_exponential(epsilon=1), count, LIMITS)
-    growth = exp_bounds(Fraction(count, 2))
-    closed = Bounds(1 / (1 + growth.upper), 1 / (1 + growth.lower))
-    assert max(worse.lower, closed.lower) <= min(worse.upper, closed.upper)
-    assert worse.upper <= accuracy_of_selection.corollary(count)
-
-
 # People in graphs
-
-
-def test_what_is_said_of_bounds_holds_where_nothing_is_cut() -> None:
-    """At the largest bound every friendship is kept, and the error is still half of what it is without a bound."""
-    data = committed_record("people_in_graphs")
-    measured, text = data["measured"], " ".join(people_in_graphs.explain(data).split())
-    assert measured["kept"][-1] == len(CLUB)
-    assert people_in_graphs.errors(measured)[-1] < 0.55 * people_in_graphs.mean_noise(PEOPLE - 1) / len(CLUB)
-    assert "helps only if one person cannot move what is left by more than the bound" in text
-    assert f"off by at most {min(people_in_graphs.errors(measured)):.0%}" in text
-    assert "who picks D by looking at the graph has to pay for that look, too" in text
 
 
 def test_the_club_is_the_published_one() -> None:
@@ -181,9 +111,3 @@ def test_one_person_moves_the_flow_by_no_more_than_the_bound_and_the_truncation_
         assert all(abs(whole - people_in_graphs.fractional_edges(graph, bound)) <= bound for graph in graphs)
     few = people_in_graphs.among_few_friends(CLUB, 12)
     assert max(abs(few - people_in_graphs.among_few_friends(graph, 12)) for graph in graphs) > 12
-
-
-def test_the_mean_of_the_noise_is_that_of_its_law() -> None:
-    law = enumerate_law(discrete_laplace, Fraction(2), limits=LIMITS)
-    mean = sum(float(mass) * abs(noise) for noise, mass in law.masses.items())
-    assert mean == pytest.approx(people_in_graphs.mean_noise(2.0), abs=1e-6)

@@ -35,13 +35,6 @@ def test_the_least_number_is_the_first_that_a_walk_meets(low: int, length: int, 
     assert len(holds.asked) <= math.ceil(math.log2(length))
 
 
-@given(inside=st.lists(st.booleans(), max_size=40))
-def test_of_a_condition_that_changes_often_one_of_its_beginnings_is_found(inside: list[bool]) -> None:
-    values = [False, *inside, True]
-    beginnings = {number for number in range(1, len(values)) if values[number] and not values[number - 1]}
-    assert least(values.__getitem__, 0, len(values) - 1) in beginnings
-
-
 @given(threshold=st.integers(1, 10**6), precision=st.floats(0.0, 0.5))
 def test_a_precision_bounds_how_far_above_the_least_number_the_answer_lies(threshold: int, precision: float) -> None:
     found = least(lambda number: number >= threshold, 0, 10**6, precision=precision)
@@ -60,23 +53,6 @@ def test_doubling_finds_the_first_number_where_one_that_is_tried_is_large_enough
     assert all(start // 2 < number <= most for number in holds.asked)
 
 
-@given(values=st.lists(st.booleans(), min_size=64, max_size=64))
-def test_doubling_over_a_condition_that_changes_often_finds_one_of_its_beginnings(values: list[bool]) -> None:
-    values[0] = False
-    tried = [1 << power for power in range(6)]
-    beginnings = {number for number in range(1, 64) if values[number] and not values[number - 1]}
-    found = first(values.__getitem__, most=63)
-    if any(values[number] for number in tried):
-        assert found in beginnings
-    else:
-        assert found is None
-
-
-def test_doubling_takes_the_precision_of_bisection() -> None:
-    found = first(lambda number: number >= 700_001, precision=0.01)
-    assert 700_001 < found < 707_100
-
-
 @given(
     steps=st.integers(0, 6).flatmap(
         lambda power: st.lists(st.integers(0, 99), min_size=1 << power, max_size=1 << power)
@@ -88,12 +64,3 @@ def test_where_steps_grow_or_shrink_steadily_the_largest_is_found(steps: list[in
     values = list(itertools.accumulate(steps, initial=0))
     found = steepest_step(lambda low, high: values[high] - values[low], 0, len(steps))
     assert steps[found] == max(steps)
-
-
-@given(values=st.lists(st.integers(-1000, 1000), min_size=2, max_size=100))
-def test_of_any_steps_the_one_found_changes_by_at_least_its_share(values: list[int]) -> None:
-    """One of two halves changes by at least half of the whole."""
-    count = len(values) - 1
-    found = steepest_step(lambda low, high: abs(values[high] - values[low]), 0, count)
-    assert 0 <= found < count
-    assert abs(values[found + 1] - values[found]) << (count - 1).bit_length() >= abs(values[-1] - values[0])

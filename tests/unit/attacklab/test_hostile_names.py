@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -12,15 +10,10 @@ import pytest
 
 from attacklab import Target
 from attacklab.attacks import BlackBox
-from attacklab.attacks.features import features
 from attacklab.auditing.referee import audit
-from attacklab.cli.output import show
 from attacklab.model.findings import Finding, record, to_text
 from attacklab.model.neighbours import NeighbouringPair, Relation
-from attacklab.pytest_plugin.report import AuditedTest
-from attacklab.reporting.audit_page import audit_page
 from attacklab.reporting.poc import proof_of_concept
-from attacklab.reporting.sarif import Place, sarif_log
 
 STEERING = "\x1b[31m\u202e\u2066\x9b2J\x07\r\u2028"
 NAME = f"evil{STEERING}name"
@@ -45,28 +38,6 @@ def found() -> Finding:
 
 def steers(text: str) -> list[str]:
     return [one for one in text if not one.isprintable() and one != "\n"]
-
-
-def test_words_for_an_output_have_names_as_python_writes_them() -> None:
-    sides = (release([NAME] * size, 64, np.random.default_rng(size)) for size in (1, 2))
-    outputs = np.fromiter(itertools.chain(*sides), dtype=object)
-    told = [feature.description for feature in features(outputs)]
-    assert any("presence" in words and "'key" in words for words in told)
-    for words in told:
-        assert "np.str_" not in words
-        assert not steers(words)
-
-
-def test_nothing_that_shows_a_finding_is_steered(found: Finding, capsys: pytest.CaptureFixture[str]) -> None:
-    show([found])
-    table = capsys.readouterr().out
-    assert r"evil\x1b[31m\u202e" in table
-    log = to_text(sarif_log([(found, Place("a.py"))]))
-    test = AuditedTest(test="test_it", place=Place("a.py"), findings=(found,), alpha=1e-6, trials=400, seed=0)
-    script = proof_of_concept(found)
-    page = audit_page([found], datetime.now(UTC), place=NAME, command=NAME)
-    for text in (table, log, test.failure(), test.screen.headline, script, page):
-        assert not steers(text)
 
 
 def test_json_keeps_every_character_and_shows_none_that_steers(found: Finding) -> None:

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from attacklab import Target, one_by_one
-from attacklab.model.errors import TargetError, UsageError, UsageTypeError
-from attacklab.model.loading import load_target, made_target
-from attacklab.model.releases import OneByOne, as_release
+from attacklab.model.errors import UsageError
+from attacklab.model.loading import load_target
+from attacklab.model.releases import as_release
 from attacklab.model.targets import Kind
 
 RNG = np.random.default_rng(1)
@@ -94,26 +94,6 @@ def two(value: float, seed: int) -> float:
     return value + seed
 
 
-def test_a_wrong_signature_of_a_release_is_told_with_the_right_one() -> None:
-    told = r"a release is called as release\(input, trials, rng\), .*two takes \(value"
-    with pytest.raises(UsageTypeError, match=told):
-        made_target(Kind.NOISE, two, epsilon=1.0)
-    with pytest.raises(TargetError, match=r"TypeError: .*; a release is called as .*two takes \(value"):
-        Target.noise(two, epsilon=1.0).outputs(0.0, 1, RNG)
-    with pytest.raises(TargetError, match=r"for a function of one value write one_by_one\(randomise\)"):
-        Target.noise(Rounding().randomise, epsilon=1.0).outputs(0.0, 1, RNG)
-
-
-def test_what_does_not_say_what_it_takes_is_left_to_try() -> None:
-    class Silent:
-        __signature__ = "none"
-
-        def __call__(self, input_: float, trials: int, rng: np.random.Generator) -> np.ndarray:
-            return input_ + rng.laplace(size=trials)
-
-    assert len(Target.noise(Silent(), epsilon=1.0).outputs(0.0, 3, RNG)) == 3
-
-
 @pytest.mark.parametrize("name", ["mechanism.randomise", "holder.inner.randomise"])
 def test_a_method_is_a_target_by_its_name(name: str, file: str) -> None:
     target = load_target(f"{file}:{name}", **KIND)
@@ -133,14 +113,6 @@ MISFITS = [
 def test_a_name_or_a_method_that_does_not_fit_is_told(name: str, message: str, file: str) -> None:
     with pytest.raises(UsageError, match=message):
         load_target(f"{file}:{name}", **KIND).outputs(0.0, 1, RNG)
-
-
-def test_a_release_is_left_as_it_is() -> None:
-    def release(input_: float, trials: int, rng: np.random.Generator) -> np.ndarray:
-        return input_ + rng.laplace(size=trials)
-
-    assert as_release(release) is release
-    assert isinstance(as_release(Rounding().randomise), OneByOne)
 
 
 @pytest.mark.parametrize(

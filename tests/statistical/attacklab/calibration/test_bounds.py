@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from fractions import Fraction
 
 import mpmath
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 from scipy import integrate, stats
 
 from attacklab.calibration import budgets, concentrated, gaussian, tails
-from attacklab.calibration.refinement import crossing
 from attacklab.model.intervals import Interval
 
 
@@ -101,20 +99,3 @@ def test_composed_epsilon_is_that_of_randomized_responses(epsilon: float, releas
     second = (1 - truth) ** answers * truth ** (releases - answers)
     needed = budgets.composed_epsilon(epsilon, releases, delta).above()
     assert float(np.maximum(first - math.exp(needed) * second, 0).sum()) == pytest.approx(delta, rel=1e-9)
-
-
-@pytest.mark.parametrize("tries", [1, 3, 64, 1000])
-def test_any_of_loses_no_digits(tries: int) -> None:
-    bound = budgets.any_of(Interval.of(Fraction(1, 3)), tries)
-    assert bound.below() <= 1 - (1 - Fraction(1, 3)) ** tries <= bound.above()
-    assert budgets.any_of(Interval.of(1e-300), tries).below() == pytest.approx(tries * 1e-300, rel=1e-14)
-
-
-def test_a_crossing_is_above_at_one_end_and_not_at_the_other() -> None:
-    bound = crossing(lambda number: (-Interval.of(number)).exp(), 1e-3)
-    assert bound.lower < math.log(1000) * (1 + 1e-15)
-    assert bound.upper > math.log(1000) * (1 - 1e-15)
-    assert float(bound.upper - bound.lower) < 1e-25
-    assert crossing(lambda _: Interval.of(1), 0.5).upper == math.inf
-    jump = crossing(lambda number: Interval.of(1 if number < 3 else 0), 0.5)
-    assert jump.lower < 3 <= jump.upper

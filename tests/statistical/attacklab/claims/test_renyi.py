@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from attacklab.model.claims import Renyi, ZeroConcentrated
 from attacklab.model.claims.cuts import tangent
 from attacklab.model.claims.renyi import RenyiClaim
-from attacklab.model.errors import UsageError, UsageTypeError
+from attacklab.model.errors import UsageError
 
 CLAIMS = [
     ZeroConcentrated(1e-3),
@@ -104,15 +104,6 @@ def test_zcdp_allows_what_gaussian_noise_of_that_rho_really_does(rho: float, eps
         assert truth * (1 - mpmath.mpf(10) ** -12) <= ZeroConcentrated(rho).delta_at(epsilon)
 
 
-@pytest.mark.parametrize("rho", [0.01, 0.5, 3.0])
-@pytest.mark.parametrize("epsilon", [0.5, 2.0, 6.0])
-def test_zcdp_allows_no_more_than_the_best_known_conversion(rho: float, epsilon: float) -> None:
-    alphas = 1 + np.geomspace(1e-3, 1e4, 200_000)
-    with np.errstate(over="ignore"):
-        known = np.exp((alphas - 1) * (rho * alphas - epsilon)) / alphas * (1 - 1 / alphas) ** (alphas - 1)
-    assert ZeroConcentrated(rho).delta_at(epsilon) <= max(float(known.min()) * (1 + 1e-6), math.ulp(0.0))
-
-
 def test_every_pair_within_a_divergence_keeps_every_cut_and_its_mirror_image() -> None:
     pairs = np.random.default_rng(0).random((4000, 2))
     for alpha in (1.5, 2.0, 7.0):
@@ -146,40 +137,3 @@ def test_groups_of_gaussian_noise_reach_the_group_claims() -> None:
     assert Renyi(2.0, 1.0).group(1) == Renyi(2.0, 1.0)
     with pytest.raises(UsageError, match="promises nothing to a group of 3: that needs an order of 8"):
         Renyi(4.0, 1.0).group(3)
-
-
-def test_points_reach_from_zero_to_where_nothing_can_be_seen() -> None:
-    for claim in (ZeroConcentrated(0.5), Renyi(8.0, 1.0)):
-        points = claim.points
-        assert points[0] == 0
-        assert list(points) == sorted(set(points))
-        assert claim.near(points[-1]).delta <= 1e-15 or points[-1] >= 256
-        for epsilon in points[::9]:
-            certified = claim.at(epsilon).delta
-            assert claim.near(epsilon).delta >= certified * (1 - 1e-9)
-            assert claim.near(epsilon).delta == pytest.approx(certified, rel=0.3, abs=1e-15)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: ZeroConcentrated(0.0), "rho must be finite and greater than 0, not 0.0"),
-        (lambda: ZeroConcentrated(math.nan), "rho must be finite and greater than 0, not nan"),
-        (lambda: Renyi(1.0, 1.0), "alpha must be greater than 1, not 1.0"),
-        (lambda: Renyi((), ()), "needs at least one alpha and its epsilon"),
-        (lambda: Renyi((2.0, 3.0), (1.0,)), "one epsilon for each alpha, not 1 for 2"),
-        (lambda: Renyi((2.0, 2.0), (1.0, 2.0)), "each alpha of an RDP claim may stand there once"),
-        (lambda: ZeroConcentrated(0.1).group(0), "size must be at least 1, not 0"),
-        (lambda: ZeroConcentrated(1e9).delta_at(1.0), "too weak"),
-    ],
-)
-def test_what_is_out_of_range_is_refused_by_name(make: object, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        make()
-
-
-def test_what_is_not_a_number_is_refused_by_name() -> None:
-    with pytest.raises(UsageTypeError, match="rho must be a number, not True"):
-        ZeroConcentrated(True)
-    with pytest.raises(UsageTypeError, match="epsilon must be a number, not 'x'"):
-        Renyi(2.0, ("x",))

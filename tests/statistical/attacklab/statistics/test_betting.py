@@ -110,12 +110,6 @@ def test_the_evidence_never_grows_with_the_claimed_delta_nor_with_epsilon_where_
         assert evidence(PrivacyClaim(8 * high), counts) <= evidence(PrivacyClaim(8 * low), counts) + 1e-9
 
 
-def test_the_evidence_stays_finite_for_any_claim() -> None:
-    for claim in (PrivacyClaim(800.0), PrivacyClaim(0.0), PrivacyClaim(0.0, 0.999), PrivacyClaim(1e-300, 1e-300)):
-        assert math.isfinite(evidence(claim, Counts(10**9, 0, 10**9)))
-        assert evidence(claim, Counts(0, 0, 0)) == pytest.approx(0, abs=1e-12)
-
-
 @pytest.mark.parametrize("p", [0.0, 0.01, 0.5, 0.93])
 @pytest.mark.parametrize("alpha", [0.2, 0.02])
 def test_a_confidence_sequence_misses_at_some_look_no_more_often_than_alpha(p: float, alpha: float) -> None:
@@ -135,13 +129,6 @@ def test_a_confidence_sequence_misses_at_some_look_no_more_often_than_alpha(p: f
     assert missed <= alpha
 
 
-def test_a_confidence_sequence_closes_in_on_the_frequency() -> None:
-    widths = [np.diff(confidence_sequence(trials // 4, trials, 1e-6))[0] for trials in (40, 4_000, 400_000)]
-    assert widths[2] < widths[1] / 8 < widths[0] / 32
-    lower, upper = confidence_sequence(100_000, 400_000, 1e-6)
-    assert lower < 0.25 < upper
-
-
 @pytest.mark.parametrize(("trials", "alpha"), [(1, 0.01), (10**6, 2.5e-7), (10**9, 1e-12), (10**9, 0.9)])
 def test_a_confidence_sequence_of_one_hit_keeps_its_digits_however_small_the_bound(trials: int, alpha: float) -> None:
     """At the bound p the likelihood p·(1 − p)^(n−1) is α times the mixture's, B(3/2, n − ½)/B(½, ½)."""
@@ -149,27 +136,6 @@ def test_a_confidence_sequence_of_one_hit_keeps_its_digits_however_small_the_bou
     lower, _ = confidence_sequence(1, trials, alpha)
     assert math.log(lower) + (trials - 1) * math.log1p(-lower) == pytest.approx(mixture + math.log(alpha), abs=1e-4)
     assert confidence_sequence(trials - 1, trials, alpha)[1] == pytest.approx(1 - lower, abs=1e-15)
-
-
-@pytest.mark.parametrize("alpha", [1e-300, 1e-12, 0.9, 1 - 1e-15])
-def test_a_confidence_sequence_holds_the_frequency_at_the_extremes(alpha: float) -> None:
-    for trials in (0, 1, 2, 10**3, 10**9, 10**15):
-        for hits in sorted({0, min(1, trials), trials // 2, max(0, trials - 1), trials}):
-            lower, upper = confidence_sequence(hits, trials, alpha)
-            assert 0 <= lower <= upper <= 1
-            assert trials == 0 or lower <= hits / trials <= upper
-
-
-def test_a_confidence_sequence_is_one_sided_at_the_ends() -> None:
-    assert confidence_sequence(0, 0, 0.1) == (0.0, 1.0)
-    assert confidence_sequence(0, 50, 0.1)[0] == 0.0
-    assert confidence_sequence(50, 50, 0.1)[1] == 1.0
-
-
-@pytest.mark.parametrize(("hits", "trials", "alpha"), [(-1, 5, 0.1), (6, 5, 0.1), (1, 5, 0.0), (1, 5, 1.0)])
-def test_impossible_counts_and_alphas_are_refused(hits: int, trials: int, alpha: float) -> None:
-    with pytest.raises(ValueError, match="must lie in"):
-        confidence_sequence(hits, trials, alpha)
 
 
 @pytest.mark.parametrize("counts", [Counts(80, 0, 100), Counts(700, 100, 1000, 70), Counts(0, 90, 100)])
@@ -182,8 +148,3 @@ def test_what_a_refutation_reports_is_refuted_too(counts: Counts) -> None:
     slightly_less = PrivacyClaim(0.99 * judged.epsilon_lower)
     assert judge(slightly_less, counts, alpha).violated
     assert judge(PrivacyClaim(0.5, 0.99 * judged.delta_lower), counts, alpha).violated
-
-
-def test_a_million_answers_of_a_sampler_with_holes_need_an_epsilon_of_eleven() -> None:
-    """0.8 of the outputs can come from one answer only; 10⁶ pairs cannot show much more than that ε at 95 %."""
-    assert judge(PrivacyClaim(1.0), Counts(800_000, 0, 1_000_000), 0.05).epsilon_lower > 11.2

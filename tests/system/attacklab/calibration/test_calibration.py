@@ -18,7 +18,13 @@ from attacklab.model.errors import UsageError
 from attacklab.model.findings import Verdict
 from experiments.common.calibration_formulas import NAIVE, SOUND
 
-SPARED = {"gaussian_sigma": 5, "gaussian_epsilon": 4, "zcdp_epsilon": 4, "gaussian_composed_epsilon": 2}
+SPARED = {
+    "gaussian_sigma": 5,
+    "gaussian_epsilon": 4,
+    "zcdp_epsilon": 8,
+    "zcdp_delta": 6,
+    "gaussian_composed_epsilon": 2,
+}
 SPARED |= {"sampled_gaussian_epsilon": 5}
 """These quantities are slow: only every n-th set of their arguments is asked for."""
 LOOSE = {

@@ -17,6 +17,7 @@ import attacklab.cli.calibrate
 import attacklab.cli.list_
 import attacklab.cli.prove  # noqa: F401 - what every command here would import
 from attacklab import cli
+from attacklab.processes import fresh
 from attacklab.reporting import progress
 
 
@@ -63,6 +64,7 @@ def _command(folder: Path, words: tuple[str, ...], descriptors: tuple[int, int],
         os.environ.pop("COLUMNS", None)
         os.environ |= env
         tempfile.tempdir = None
+        fresh.PRELOADED.clear()  # a proof in a fork has a process of its own, which needs none of what tests import
         progress.LINE_SECONDS = float("inf")  # on a busy machine a command says how far it is
         os.chdir(folder)
         sys.argv = ["attacklab", *words]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import re
 import subprocess
 import sys
 from importlib import metadata
@@ -25,13 +24,6 @@ def test_a_command_is_summed_up_by_its_first_line_and_each_option_says_what_it_s
     assert (inspect.getdoc(module.command) or "").splitlines()[0] == command.summary
     parsed = command_of(command)
     assert all(getattr(parameter, "help", "") for parameter in parsed.get_params(parsed.context_class(parsed)))
-
-
-def test_the_options_of_an_audit_stand_in_five_groups(attacklab: Any) -> None:
-    status, out, err = attacklab("audit -h")
-    assert (status, err) == (0, "")
-    groups = re.findall(r"(?m)^(\w.*):$", out)
-    assert set(groups) == {"Arguments", "Claim", "Inputs", "Budget", "Where it runs", "Output", "Options"}
 
 
 def test_the_help_imports_no_command_and_nothing_that_computes() -> None:
@@ -62,12 +54,6 @@ finally:
 
 def test_the_version_is_that_of_the_distribution(attacklab: Any) -> None:
     assert attacklab("--version") == (0, f"attacklab {metadata.version('attacklab')}\n", "")
-
-
-def test_a_mistyped_command_is_told_with_the_one_that_was_meant(attacklab: Any) -> None:
-    status, out, err = attacklab("audti")
-    assert (status, out) == (2, "")
-    assert "No such command 'audti'. Did you mean 'audit'?" in err
 
 
 def test_an_audit_does_not_import_what_only_others_need_or_what_takes_long() -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
-import pty
 import shlex
 import subprocess
 import sys
@@ -13,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from attacklab.cli.messages import say
-from attacklab.cli.output import error_console
 from attacklab.model.findings import Verdict, read_record
 from tests.system.attacklab.cli import forked
 from tests.system.attacklab.cli.forked import Done
@@ -102,16 +98,6 @@ def test_findings_are_in_their_files_if_there_is_no_output_at_all(folder: Path) 
     assert verdicts((folder / "out.json").read_bytes()) == ["violated"]
 
 
-def test_messages_that_nobody_reads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Broken(io.StringIO):
-        def write(self, _: str) -> int:
-            raise BrokenPipeError
-
-    monkeypatch.setattr(sys, "stderr", Broken())
-    say("one")
-    error_console().print("two")
-
-
 def test_a_full_disk_takes_the_table_or_a_file_and_nothing_else(folder: Path) -> None:
     with open("/dev/full", "wb") as full:  # noqa: PTH123 - as the shell opens it
         done = run(folder, f"{LEAKING} --json out.json", output=full.fileno())
@@ -123,24 +109,6 @@ def test_a_full_disk_takes_the_table_or_a_file_and_nothing_else(folder: Path) ->
     assert (done.returncode, done.stderr) == (2, b"attacklab: cannot write to /dev/full: No space left on device\n")
     assert b"FAIL" in done.stdout
     assert (folder / "out.sarif").is_file()
-
-
-def test_no_command_overwrites_what_it_did_not_write(folder: Path) -> None:
-    lines = [f"{LEAKING} {option}" for option in ("--json", "--sarif", "--html")]
-    lines += ["calibrate laplace_scale targets.py:leaking --json"]
-    lines += [f"prove targets.py:leaking {option}" for option in ("--json", "--sarif")]
-    for line in lines:
-        done = run(folder, f"{line} targets.py")
-        assert done.returncode == 2, line
-        assert b"targets.py was not written by attacklab, so it is kept" in done.stderr
-        assert (folder / "targets.py").read_text() == TARGETS
-
-
-def test_two_files_of_one_name_are_refused(folder: Path) -> None:
-    for names in ("--json out --sarif ./out", "--json - --sarif /dev/stdout", "--html out --sarif out"):
-        done = run(folder, f"{LEAKING} {names}")
-        assert (done.returncode, done.stdout) == (2, b"")
-        assert b"name the same file" in done.stderr
 
 
 def test_the_page_for_people_is_written_beside_the_findings(folder: Path) -> None:
@@ -193,30 +161,6 @@ def test_a_target_that_goes_elsewhere_takes_no_file_with_it(folder: Path, worker
     assert not list((folder / "elsewhere").iterdir())
 
 
-CHUNKS = "audit targets.py:chunked --kind mean --lower 0 --upper 1 --relation add-remove --epsilon 1 --workers 1"
-
-
-def test_a_long_pair_is_replayed_from_the_findings(folder: Path) -> None:
-    assert run(folder, f"{CHUNKS} --attack position_chunks --trials 2000 --json found.json").returncode == 1
-    found = [one.pair for one in read_record(folder / "found.json")["findings"] if one.verdict is Verdict.VIOLATED]
-    assert all(pair["first"]["shape"][0] > 600 for pair in found)
-    done = run(folder, f"{CHUNKS} --attack black_box --trials 2000 --pairs found.json --json again.json")
-    assert done.returncode == 1
-    again = [one.pair for one in read_record(folder / "again.json")["findings"]]
-    assert found[0] in again
-
-
-def test_a_page_takes_the_place_of_no_findings_and_a_script_is_made_of_no_device(folder: Path) -> None:
-    assert run(folder, f"{LEAKING} --json out.json").returncode == 1
-    before = (folder / "out.json").read_bytes()
-    done = run(folder, f"{LEAKING} --html out.json")
-    told = b"out.json holds a JSON record, not a page of HTML, so it is kept; choose another file, or remove it"
-    assert (done.returncode, done.stderr) == (2, b"attacklab: " + told + b"\n")
-    assert (folder / "out.json").read_bytes() == before
-    done = run(folder, "poc /dev/zero")
-    assert (done.returncode, done.stderr) == (2, b"attacklab: /dev/zero is not a regular file; name the file itself\n")
-
-
 def test_what_a_target_says_steers_neither_a_terminal_nor_a_log(folder: Path) -> None:
     line = LEAKING.replace(":leaking", ":steering")
     done = run(folder, f"{line} --sarif out.sarif --json out.json")
@@ -231,22 +175,6 @@ def test_what_a_target_says_steers_neither_a_terminal_nor_a_log(folder: Path) ->
     assert "\x1b[2J" in json.loads((folder / "out.json").read_text())["findings"][0]["reason"]
 
 
-def test_what_a_target_says_when_it_is_loaded_does_not_either(folder: Path) -> None:
-    (folder / "broken.py").write_text("raise ValueError('\\x1b[2J\\n::error::hacked')")
-    done = run(folder, LEAKING.replace("targets.py", "broken.py"))
-    assert done.returncode == 2
-    assert done.stderr == rb"attacklab: broken.py cannot be loaded: ValueError: \x1b[2J : :error::hacked" + b"\n"
-
-
-@pytest.mark.parametrize("columns", ["0", "1", "-3"])
-@pytest.mark.parametrize("line", ["list", LEAKING])
-def test_any_width_prints_all_of_it(folder: Path, line: str, columns: str) -> None:
-    done = run(folder, line, env={"COLUMNS": columns})
-    words = done.stdout.decode().split()
-    assert done.stderr == b""
-    assert len(words) > 30 if line == "list" else "FAIL" in words
-
-
 @pytest.mark.parametrize("forced", [{}, {"FORCE_COLOR": "1"}])
 def test_without_a_terminal_no_line_is_wrapped(folder: Path, forced: dict[str, str]) -> None:
     done = run(folder, f"{LEAKING.replace('leaking', 'rounded')} -v", env={"COLUMNS": "", **forced})
@@ -254,13 +182,3 @@ def test_without_a_terminal_no_line_is_wrapped(folder: Path, forced: dict[str, s
         line.startswith("    not refuted; ") and line.endswith(" the claim allows 0.462")
         for line in done.stdout.decode().splitlines()
     )
-
-
-def test_a_terminal_whose_width_is_said_to_be_0_shows_the_findings(folder: Path) -> None:
-    ours, theirs = pty.openpty()
-    done = run(folder, LEAKING, output=theirs, env={"COLUMNS": "0", "TERM": "xterm"})
-    os.close(theirs)
-    shown = os.read(ours, 100_000).decode()
-    os.close(ours)
-    assert done.returncode == 1
-    assert "FAIL" in shown

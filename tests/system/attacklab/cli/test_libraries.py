@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +33,3 @@ def test_environments_are_listed_and_mistakes_end_in_one_line(
     assert all(message in " ".join(said.split()) for message in messages)
     assert "read-me" not in said
     assert not status or said.count("\n") == 1
-
-
-def test_a_mechanism_in_another_interpreter_is_audited_and_replayed_there(attacklab: Any) -> None:
-    line = f"audit numpy:laplace --in-env {sys.executable} --attack precision --trials 4000 --json -"
-    status, out, err = attacklab(line)
-    assert (status, err) == (1, "")
-    found = json.loads(out)["findings"]
-    assert {one["target_version"] for one in found} == {f"numpy {np.__version__}"}
-    assert f"--in-env {sys.executable}" in found[0]["replay"]

@@ -38,20 +38,9 @@ def audited(folder: Path, name: str, *options: str) -> list[str]:
     return [*MAIN, "audit", f"targets.py:{name}", *claimed, "--attack", "generator_seed", *options]
 
 
-def run(line: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
-
-
-def test_the_status_of_a_command_is_handed_on(tmp_path: Path) -> None:
-    assert run([*MAIN, "nonsense"], tmp_path).returncode == 2
-    assert run([*MAIN, "--help"], tmp_path).returncode == 0
-
-
 @POSIX
-@pytest.mark.parametrize("group", [True, False])
 @pytest.mark.parametrize(
-    ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM), (signal.SIGKILL, -signal.SIGKILL)]
+    ("number", "status", "group"), [(signal.SIGINT, 130, True), (signal.SIGTERM, -signal.SIGTERM, False)]
 )
 def test_a_signal_ends_the_command(tmp_path: Path, number: signal.Signals, status: int, group: bool) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -12,7 +12,6 @@ import typer
 from typer.testing import CliRunner
 
 from attacklab.cli.vectors import command
-from attacklab.model.errors import UsageError
 
 ROOT = Path(__file__).parents[4]
 TAPES, CALIBRATIONS = (str(ROOT / "vectors" / f"{type_}.json") for type_ in ("tape", "calibration"))
@@ -55,24 +54,3 @@ def test_the_status_tells_right_wrong_and_useless_programs_apart(
     if status == 1:
         verdicts = {(row["mechanism"], row["verdict"]) for row in written["findings"]}
         assert verdicts >= {("discrete_laplace", "violated"), ("discrete_gaussian", "not applicable")}
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["check", CALIBRATIONS], "--exec COMMAND"),
-        (["check", CALIBRATIONS, "--exec", "'open"], "quote the command"),
-        (["check", "absent.json", "--exec", "true"], "absent.json: No such file"),
-        (["check", "--exec", "true"], "no files of vectors in vectors/"),
-        (["write", "--exec", "true"], "write takes --output only"),
-        (["write"], "run it from a checkout of the lab"),
-    ],
-)
-def test_wrong_usage_is_one_clear_line(
-    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    raised = CliRunner().invoke(app, words).exception
-    assert isinstance(raised, UsageError)
-    assert message in str(raised)
-    assert "\n" not in str(raised)

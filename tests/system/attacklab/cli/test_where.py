@@ -55,12 +55,6 @@ def test_a_long_audit_takes_to_processes_and_says_so_by_its_progress_only(
     assert len(set((tmp_path / "drew").read_text().split())) > 1
 
 
-def test_a_number_of_workers_below_one_is_refused(attacklab: Any) -> None:
-    status, out, err = attacklab(f"{LINE} --workers 0")
-    assert (status, out) == (2, "")
-    assert "--workers must be at least 1" in err
-
-
 @pytest.fixture
 def cluster() -> Iterator[str]:
     """The address of a Dask scheduler with one worker."""
@@ -91,13 +85,3 @@ def test_a_scheduler_needs_dask_and_the_message_says_how_to_get_it(
     status, _, err = attacklab(f"{LINE} --workers tcp://127.0.0.1:1")
     assert status == 2
     assert "a scheduler needs Dask, which is not installed: in a clone, pip install '.[dask]'" in " ".join(err.split())
-
-
-def test_a_scheduler_that_does_not_answer_is_refused_in_one_line(
-    attacklab: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("distributed")
-    monkeypatch.setattr(where, "CONNECTING_SECONDS", 0.5)
-    status, _, err = attacklab(f"{LINE} --workers tcp://127.0.0.1:9")
-    assert status == 2
-    assert "no Dask scheduler answers at tcp://127.0.0.1:9" in " ".join(err.split())

@@ -81,19 +81,6 @@ def endless(records: Records, trials: int, rng: Rng) -> Iterator[float]:  # noqa
         yield total(records)
 
 
-def noise(rng: Any, trials: int) -> Any:
-    """Discrete Laplace noise for ε = 1."""
-    return rng.geometric(1 - np.exp(-1.0), trials) - rng.geometric(1 - np.exp(-1.0), trials)
-
-
-def seeded(records: Records, trials: int, rng: Rng) -> NDArray[np.int64]:  # noqa: ARG001
-    return int(total(records)) + noise(np.random.default_rng(7), trials)
-
-
-def sound(records: Records, trials: int, rng: Rng) -> list[dict[str, int]]:
-    return [{"count": int(total(records)) + int(one)} for one in noise(rng, trials)]
-
-
 RELEASES = (rows, complex_rows, written, generated, in_a_tuple, as_a_tensor)
 FORMS = (*OUTPUT_OF, *(release.__name__ for release in RELEASES))
 

@@ -100,12 +100,6 @@ def segfaults(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
     return sound(answer, trials, rng)
 
 
-def segfaults_on_many(utilities: NDArray[np.float64], trials: int, rng: Rng) -> NDArray[np.int64]:
-    if len(utilities) > 2:
-        os.kill(os.getpid(), signal.SIGSEGV)
-    return rng.integers(0, len(utilities), trials)
-
-
 def hangs(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
     time.sleep(1000)
     return sound(answer, trials, rng)
@@ -130,16 +124,6 @@ def nothing(answer: float, trials: int, rng: Rng) -> None:  # noqa: ARG001
 
 def code(answer: float, trials: int, rng: Rng) -> list[Any]:  # noqa: ARG001
     return [code] * trials
-
-
-def not_a_number(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
-    outputs = sound(answer, trials, rng)
-    outputs[-1] = np.nan
-    return outputs
-
-
-def not_a_number_in_a_list(answer: float, trials: int, rng: Rng) -> list[Any]:  # noqa: ARG001
-    return [None] * (trials - 1) + [np.nan]
 
 
 def rounds_upward(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:

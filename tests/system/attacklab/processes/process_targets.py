@@ -85,12 +85,6 @@ def leaving(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Flo
     return noisy(records, trials, rng)
 
 
-def leaving_large_batches(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
-    if trials > 300:
-        os._exit(4)
-    return noisy(records, trials, rng)
-
-
 def killed_once(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
     if records[0] == 1 and _is_first():
         os._exit(5)
@@ -118,14 +112,6 @@ def printing(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Fl
     print("rubbish", flush=True)
     os.write(1, b"more of it\n")
     return noisy(records, trials, rng)
-
-
-def slow(answer: float, trials: int, rng: np.random.Generator, *, kept: Path) -> Floats:
-    """Takes 10 ms for an output, and writes down how many were drawn."""
-    with kept.open("a") as file:
-        file.write(f"{trials}\n")
-    time.sleep(trials / 100)
-    return np.floor(answer) + np.round(rng.laplace(0.0, 4.0, trials))
 
 
 def remembering(flag: str, release: Callable[..., Floats]) -> Target:

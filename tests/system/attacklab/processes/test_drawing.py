@@ -7,9 +7,8 @@ import re
 import subprocess
 import sys
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,11 +18,9 @@ import numpy as np
 import pytest
 
 from attacklab.auditing.drawing import AHEAD, Draws, Request
-from attacklab.auditing.judge import Advance
 from attacklab.auditing.referee import audit
 from attacklab.auditing.samples import BATCH_OUTPUTS
 from attacklab.cli.where import Processes
-from attacklab.model.domains import Domain
 from attacklab.model.findings import Verdict
 from attacklab.model.loading import load_target
 from attacklab.model.targets import Target
@@ -84,29 +81,6 @@ def test_the_same_seed_gives_the_same_findings_in_any_executor(processes: Execut
                 assert timeless(audit(target, attacks, **settings, executor=executor)) == here
 
 
-def test_a_time_is_kept_while_scenarios_are_looked_for_in_workers(tmp_path: Path, processes: Executor) -> None:
-    """It is told by the outputs drawn, at 10 ms each; 1 s leaves 100, and each attack draws a few at the least."""
-    kept = tmp_path / "drawn"
-    target = Target.noise(partial(own.slow, kept=kept), epsilon=1.0, domain=Domain(integers=True))
-    findings = audit(target, seconds=1.0, executor=processes)
-    assert sum(map(int, kept.read_text().split())) < 300
-    unreached = [finding for finding in findings if finding.reason.startswith("there is no time left to look")]
-    assert unreached
-    assert {finding.verdict for finding in unreached} == {Verdict.INCONCLUSIVE}
-
-
-def test_every_batch_is_reported_in_order_wherever_it_runs() -> None:
-    told: list[Advance] = []
-    audit(own.sound, [Bets(("plain", "deadly"))], trials=3_000, executor=Backwards(), report=told.append)
-    samples = Counter((at.scenario, at.choosing, at.trials) for at in told)
-    assert list(samples) == [(1, True, 300), (1, False, 3_000), (2, True, 300), (2, False, 3_000)]
-    for key in samples:
-        done = [at.done for at in told if (at.scenario, at.choosing, at.trials) == key]
-        assert done == sorted(done)
-        assert done[-1] == key[2]
-    assert {(at.attack, at.scenarios) for at in told} == {("bets", 2)}
-
-
 class _OnUtilities(Bets):
     def applies_to(self, target: Target) -> bool:
         return target.kind == "selection"
@@ -128,16 +102,6 @@ def test_failures_and_refusals_of_the_target_and_of_an_attack_are_the_same_elsew
     assert refused.verdict is not Verdict.ERROR
     assert first.reason.startswith("attack bets raised ZeroDivisionError: a mistake (process_targets.py:")
     assert last.reason.startswith("attack two raised TwoPartError: two parts (process_targets.py:")
-
-
-def test_a_mistake_of_this_package_in_a_worker_is_an_error_that_says_what_it_was(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("attacklab.auditing.drawing.require_ieee_arithmetic", lambda: 1 // 0)
-    with ThreadPoolExecutor(1) as threads:
-        (finding,) = audit(own.sound, [Bets()], trials=300, executor=threads)
-    assert finding.verdict is Verdict.ERROR
-    assert "ZeroDivisionError: integer division or modulo by zero" in finding.reason
 
 
 def test_an_audit_moves_to_the_executor_after_its_time_here_and_finds_the_same() -> None:
@@ -235,14 +199,6 @@ def test_a_worker_that_dies_fails_its_scenario_and_no_other(processes: Executor)
     assert [finding.counts for finding in findings] == expected
 
 
-def test_a_worker_that_dies_in_a_draw_that_is_not_needed_fails_nothing(processes: Executor) -> None:
-    """Draws of more than 300 trials do; the evidence decides before the first of them."""
-    target = Target.dataset(own.leaving_large_batches, epsilon=0.01)
-    found = audit(target, [Bets(("plain", "deadly"))], trials=100_000, executor=processes)
-    assert {finding.verdict for finding in found} == {Verdict.VIOLATED}
-    assert timeless(found) == timeless(audit(target, [Bets(("plain", "deadly"))], trials=100_000))
-
-
 def test_a_worker_that_dies_once_costs_nothing(tmp_path: Path, processes: Executor) -> None:
     flag = tmp_path / "died"
     target = Target.dataset(own.killed_once, epsilon=1.0)
@@ -291,24 +247,3 @@ def test_a_function_of_the_program_itself_runs_in_workers_and_none_outlives_a_pr
         assert is_alive(worker)
         program.kill()
     assert ends(worker)
-
-
-@LINUX
-def test_no_process_is_left_when_the_workers_are_shut_down() -> None:
-    pids = set()
-    with Processes(2) as executor:
-        for _ in range(4):
-            pids.add(executor.submit(os.getpid).result())
-        assert all(map(is_alive, pids))
-    assert ends(*pids)
-
-
-def test_an_executor_that_is_broken_fails_every_scenario() -> None:
-    class Broken(Executor):
-        def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:  # noqa: ARG002
-            raise BrokenExecutor("gone")
-
-    findings = audit(own.sound, [Bets(), Bets(name="second")], trials=10, executor=Broken())
-    assert [finding.reason for finding in findings] == [
-        "the workers are gone (BrokenExecutor: gone); start the audit again"
-    ] * 2

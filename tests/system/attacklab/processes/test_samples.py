@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, Probe, Scenario
-from attacklab.auditing.drawing import Draws
-from attacklab.auditing.referee import audit
+from attacklab.attacks.base import Event, Scenario
 from attacklab.auditing.samples import BATCH_BYTES, BATCH_OUTPUTS, FIRST_BATCH, Role, Sample
-from attacklab.auditing.scenarios import found_scenarios
-from attacklab.model.targets import Target
 from tests.system.attacklab.processes import process_targets as own
-from tests.system.attacklab.processes.process_targets import Bets
 
 ANY = Event("any", lambda outputs: np.ones(len(outputs), dtype=bool))
 
@@ -55,68 +47,3 @@ def test_batches_of_large_outputs_are_bounded_in_bytes() -> None:
     assert all(batch.rows * 3 << 13 <= BATCH_BYTES for batch in batches)
     assert batches[0].rows * 4 << 13 > BATCH_BYTES
     assert sum(batch.rows for batch in batches) == 100_000
-
-
-@dataclass(frozen=True)
-class Sized(Bets):
-    """Looks at an output, and bets on few trials."""
-
-    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - the protocol's form
-        probe(own.PAIR.first, 4)
-        yield Scenario(own.PAIR, (ANY,), trials=100)
-
-
-def vectors(records: Any, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    return rng.laplace(size=(trials, 1000 * len(records)))
-
-
-def texts(records: Any, trials: int, rng: np.random.Generator) -> list[tuple[str, int]]:  # noqa: ARG001
-    return [("x" * 10_000 * len(records), trial) for trial in range(trials)]
-
-
-def test_a_scenario_says_how_large_outputs_are() -> None:
-    of_vectors, of_texts = (
-        found_scenarios(Draws(Target.dataset(release, epsilon=1.0)), Sized(), 0)[1] for release in (vectors, texts)
-    )
-    assert of_vectors == 8 * 1000
-    assert 10_000 <= of_texts < 11_000
-
-
-@dataclass(frozen=True)
-class Blind(Bets):
-    """Bets without a look at any output."""
-
-    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - the protocol's form
-        yield Scenario(own.PAIR, (ANY,), trials=10_000)
-
-
-def test_batches_of_vectors_are_bounded_in_bytes_though_the_attack_looked_at_none() -> None:
-    largest = 0
-
-    def recording(records: Any, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        nonlocal largest
-        drawn = vectors(records, trials, rng)
-        largest = max(largest, drawn.nbytes)
-        return drawn
-
-    audit(Target.dataset(recording, epsilon=1.0), [Blind()], trials=10_000, spend_all=True)
-    assert BATCH_BYTES / 2 < largest <= BATCH_BYTES
-
-
-def test_a_scenario_may_take_fewer_trials_than_the_audit_has() -> None:
-    (finding,) = audit(Target.dataset(vectors, epsilon=1.0), [Sized()], trials=1000, spend_all=True)
-    assert finding.counts is not None
-    assert finding.counts.trials == 100
-
-
-class _BetsOnSums(Bets):
-    def applies_to(self, target: Target) -> bool:
-        return target.kind == "sum"
-
-
-def test_an_attack_that_looks_at_numbers_finds_nothing_where_the_target_gives_something_else() -> None:
-    def words(records: NDArray[Any], trials: int, rng: np.random.Generator) -> list[str]:
-        return [f"about {records.sum() + rng.laplace():.0f}" for _ in range(trials)]
-
-    draws = Draws(Target.sum(words, epsilon=1.0, bounds=(0.0, 1.0)))
-    assert found_scenarios(draws, _BetsOnSums(), 1)[0] == ()

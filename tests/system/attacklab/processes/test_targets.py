@@ -23,7 +23,7 @@ import pytest
 
 from attacklab.attacks import ATTACKS
 from attacklab.auditing.referee import audit
-from attacklab.model.claims import PrivacyClaim, Profile
+from attacklab.model.claims import PrivacyClaim
 from attacklab.model.errors import TargetError, UsageError
 from attacklab.model.findings import Verdict
 from attacklab.model.floats import require_ieee_arithmetic
@@ -136,13 +136,6 @@ def test_what_a_target_does_to_its_input_or_streams_does_not_disturb(misbehaving
         assert len(misbehaving(name).outputs(0.0, 10, rng())) == 10, name
 
 
-def test_failures_and_nan_among_the_outputs_come_through(misbehaving: Made) -> None:
-    echo = misbehaving("echo", kind=Kind.DATASET)
-    assert echo.outputs([1.5, None, -0.0], 3, rng()).tolist() == [1.5, None, -0.0]
-    for name in ("not_a_number", "not_a_number_in_a_list"):
-        assert np.isnan(misbehaving(name).outputs(0.0, 3, rng())[-1]), name
-
-
 def test_a_target_that_draws_from_the_global_generators_can_be_replayed(misbehaving: Made) -> None:
     target = misbehaving("legacy_sampler")
     first = target.outputs(0.0, 100, rng(5))
@@ -201,13 +194,6 @@ def test_an_exception_of_the_release_is_handed_on_and_the_process_goes_on(misbeh
         assert release_of(target).pid == pid
 
 
-def test_an_adversary_that_sees_failures_sees_those_of_the_release_and_not_of_its_process(misbehaving: Made) -> None:
-    seen = misbehaving("raises").outputs(0.0, 2, rng(), sees_failures=True).tolist()
-    assert [failure.message for failure in seen] == ["ZeroDivisionError: of all things"] * 2
-    with pytest.raises(TargetError, match="vanishes: crash: exited with status 3"):
-        misbehaving("vanishes").outputs(0.0, 2, rng(), sees_failures=True)
-
-
 @X86_64_GLIBC
 def test_a_switched_floating_point_mode_is_noticed_and_stays_in_the_child(
     misbehaving: Made, made: Made, tmp_path: Path
@@ -233,15 +219,6 @@ def test_a_crash_names_its_signal_and_the_next_request_starts_anew(misbehaving: 
     assert release_of(target).pid is None
     assert len(target.outputs(0.0, 10, rng())) == 10
     assert pid_of(target) != before
-
-
-def test_the_rest_of_an_audit_goes_on_after_a_crash(misbehaving: Made) -> None:
-    target = misbehaving("segfaults_on_many", kind=Kind.SELECTION)
-    verdicts = {(finding.verdict, finding.attack): finding.reason for finding in audit(target, ATTACKS, trials=100)}
-    failed = [reason for (verdict, _), reason in verdicts.items() if verdict is Verdict.ERROR]
-    assert failed
-    assert all("crash: killed by SIGSEGV" in reason for reason in failed)
-    assert {verdict for verdict, _ in verdicts} - {Verdict.ERROR, Verdict.NOT_APPLICABLE}
 
 
 @LINUX
@@ -418,40 +395,6 @@ def test_a_target_with_a_claim_of_its_own_is_described_as_in_this_process(made: 
     assert (old.name, old.claim) == ("old", PrivacyClaim(0.1, 2**-40))
 
 
-def test_a_bare_release_in_another_process_takes_a_claim_of_any_kind(made: Made, misbehaving: Made) -> None:
-    curve = Profile([(0.0, 0.25), (1.0, 1e-9)])
-    assert misbehaving("sound", epsilon=None, claim=curve).claim == curve
-    assert made(external, ["true"], epsilon=None, claim=curve).claim == curve
-    with pytest.raises(UsageError, match="give an epsilon \\(and delta\\) or a claim, not both: a privacy profile"):
-        made(external, ["true"], claim=curve)
-
-
-def test_a_target_that_cannot_be_loaded_is_told_in_one_line(made: Made) -> None:
-    sound, claimless = f"{MISBEHAVING}:sound", {"kind": None}
-    cases: list[tuple[str, dict[str, Any], str]] = [
-        ("nonsense", {}, "must be written path/file.py:name"),
-        ("no/such/file.py:f", {}, "there is no file no/such/file.py"),
-        (f"{MISBEHAVING}:absent", {}, "has no 'absent'"),
-        (f"{MISBEHAVING}:FE_UPWARD", {}, "is of type int, not a release function"),
-        (sound, claimless, "looks like a release function; add --kind and --epsilon, or name a Target"),
-        (sound, {"epsilon": None}, "needs a claim; add --epsilon, --rho, --mu or --rdp$"),
-        (sound, {"bounds": (0.0, 1.0)}, "^a noise target takes no bounds$"),
-        (sound, {"epsilon": -1.0}, "epsilon must be"),
-        (sound, {"delta": "1e-6"}, "^delta must be a number, not '1e-6'$"),
-        (sound, {"seconds": 0.0}, "seconds must be finite and greater than 0"),
-        (sound, {"seconds": float("nan")}, "seconds must be finite and greater than 0"),
-        (sound, {"python": "no-such-python"}, "there is no program 'no-such-python'"),
-        ("no.such.module:f", {}, "ModuleNotFoundError"),
-    ]
-    for spec, parameters, told in cases:
-        with pytest.raises(ValueError, match=told) as raised:
-            made(isolated, spec, **parameters)
-        assert "\n" not in str(raised.value)
-    for command in (["no-such-program", "-x"], []):
-        with pytest.raises(ValueError, match="there is no program"):
-            made(external, command)
-
-
 def test_a_target_whose_import_hangs_is_told(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "slow.py"
     file.write_text("import time\ntime.sleep(1000)\n")
@@ -500,50 +443,26 @@ def test_what_runs_in_other_interpreters_is_python_3_8_and_imports_numpy_alone()
 # The examples
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> str:
-    compiler = shutil.which("gcc")
-    if compiler is None:
-        pytest.skip("gcc is not installed")
-    program = tmp_path_factory.mktemp("examples") / "exec_laplace"
-    source = str(EXAMPLES / "exec_laplace.c")
-    options = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O2", "-ffp-contract=off"]
-    subprocess.run([compiler, *options, "-o", str(program), source, "-lm"], check=True)  # noqa: S603
-    return str(program)
-
-
-def test_the_examples_in_c_and_python_agree_with_the_same_code_here_and_answer_other_kinds_with_an_error(
-    made: Made, compiled: str
-) -> None:
-    python = [sys.executable, str(EXAMPLES / "exec_laplace.py")]
-    space: dict[str, Any] = {"__name__": "exec_laplace"}
-    exec((EXAMPLES / "exec_laplace.py").read_text(), space)  # noqa: S102
-    for command in (python, [compiled]):
-        target = made(external, command)
-        for answer, seed in ((0.0, 1), (1.0, 2), (-1e300, 3), (5e-324, 4), (7, 5), (-(2**53) - 1, 6), (2**60 + 129, 7)):
-            here = np.array(space["laplace"](float(answer), 2000, int(rng(seed).integers(1 << 63))))
-            assert target.outputs(answer, 2000, rng(seed)).tobytes() == here.tobytes()
-        with pytest.raises(TargetError, match="ReleaseError: the Laplace mechanism adds noise"):
-            made(external, command, kind=Kind.SELECTION).outputs(np.zeros(2), 3, rng())
-
-
 def command_of(language: str, folder: Path) -> list[str]:
     """The command of the example in a language; skips the test where the language is not installed."""
     program, source = {
         "python": (sys.executable, "exec_laplace.py"),
+        "c": ("gcc", "exec_laplace.c"),
         "java": ("java", "ExecLaplace.java"),
         "rust": ("rustc", "exec_laplace.rs"),
     }[language]
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not installed")
-    if language != "rust":
+    if language in ("python", "java"):
         return [program, str(EXAMPLES / source)]
     binary = str(folder / "exec_laplace")
-    subprocess.run([program, "-O", "-D", "warnings", "-o", binary, str(EXAMPLES / source)], check=True)  # noqa: S603
+    strict = ["-O", "-D", "warnings"] if language == "rust" else ["-std=c11", "-Wall", "-Wextra", "-Werror", "-O2"]
+    libraries = [] if language == "rust" else ["-ffp-contract=off", "-lm"]
+    subprocess.run([program, *strict, "-o", binary, str(EXAMPLES / source), *libraries], check=True)  # noqa: S603
     return [binary]
 
 
-@pytest.mark.parametrize("language", ["java", "rust"])
+@pytest.mark.parametrize("language", ["c", "java", "rust"])
 def test_the_examples_in_other_languages_agree_with_python_but_for_the_last_bits_of_a_logarithm(
     made: Made, language: str, tmp_path: Path
 ) -> None:
@@ -554,16 +473,12 @@ def test_the_examples_in_other_languages_agree_with_python_but_for_the_last_bits
         expected, outputs = (target.outputs(answer, 500, rng(seed)) for target in (python, other))
         assert np.allclose(outputs, expected, rtol=1e-13, atol=1e-13)
         assert outputs.dtype == np.float64
+        if language == "c":
+            assert outputs.tobytes() == expected.tobytes()
         if answer == 0:
             assert np.count_nonzero(outputs == expected) > 400
     with pytest.raises(TargetError, match="ReleaseError: the Laplace mechanism adds noise"):
         made(external, command, kind=Kind.SELECTION).outputs(np.zeros(2), 3, rng())
-
-
-def test_the_example_is_refuted_as_the_textbook_mechanism_is(made: Made, compiled: str) -> None:
-    attacks = [attack for attack in ATTACKS if attack.name == "low_bit_laplace"]
-    findings = audit(made(external, [compiled]), attacks, trials=20_000)
-    assert Verdict.VIOLATED in {finding.verdict for finding in findings}
 
 
 def test_the_version_of_a_program_is_that_of_its_files(made: Made, tmp_path: Path) -> None:
@@ -573,9 +488,3 @@ def test_the_version_of_a_program_is_that_of_its_files(made: Made, tmp_path: Pat
     assert made(external, ["sh", str(script)]).version == before
     script.write_text("exit 1\n")
     assert made(external, ["sh", str(script)]).version != before
-
-
-def test_where_a_facility_is_missing_nothing_is_run_without_it(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "platform", "win32")
-    with pytest.raises(UsageError, match="need a POSIX system, not Windows"):
-        made(external, ["sh"])

@@ -66,12 +66,6 @@ def test_excess_is_zero_on_the_boundary_and_changes_sign_across_it() -> None:
     assert claim.excess(0.2, 0.7) == pytest.approx(-2.0)
 
 
-def test_excess_survives_an_exponential_that_overflows() -> None:
-    claim = PrivacyClaim(800.0, 0.25)
-    assert claim.excess(1.0, 0.0) == 0.75
-    assert claim.excess(1.0, 1e-300) == -math.inf
-
-
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
 @pytest.mark.parametrize("ratio", [Fraction(2), Fraction(11, 10)])
 def test_group_of_a_pure_claim_is_reached_exactly_by_randomized_response(size: int, ratio: Fraction) -> None:
@@ -102,12 +96,6 @@ def test_group_delta_covers_the_worst_chain_of_neighbours(size: int, epsilon: fl
     assert worst <= claimed * (1 + 1e-6)
     # The chain gives δ·(1 + e^ε + … + e^((k−1)ε)), at least the claimed δ over e^((k−1)ε).
     assert worst >= claimed / math.exp((size - 1) * epsilon) * (1 - 1e-6)
-
-
-def test_group_has_the_published_form() -> None:
-    group = PrivacyClaim(math.log(2), 1e-6).group(3)
-    assert math.exp(group.epsilon) == pytest.approx(8)
-    assert group.delta == pytest.approx(3 * 4 * 1e-6)
 
 
 @pytest.mark.parametrize("answers", [1, 2, 4])
@@ -144,13 +132,6 @@ def test_claims_that_would_promise_nothing_are_refused() -> None:
         PrivacyClaim(400.0, 1e-6).group(3)  # e^800 overflows
     with pytest.raises(ValueError, match="delta must lie"):
         PrivacyClaim(1.0, 0.3).composed(4)
-
-
-def test_bad_sizes_are_refused() -> None:
-    with pytest.raises(ValueError, match="size must be at least 1, not 0"):
-        PrivacyClaim(1.0).group(0)
-    with pytest.raises(ValueError, match="answers must be at least 1, not 0"):
-        PrivacyClaim(1.0).composed(0)
 
 
 @pytest.mark.parametrize("claimed", [0.0, 1e-9, 0.5, 3.0, 50.0, 800.0])

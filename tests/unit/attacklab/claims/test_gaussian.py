@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from attacklab.model.claims import GaussianDP, PrivacyClaim
-from attacklab.model.errors import UsageError, UsageTypeError
+from attacklab.model.claims import GaussianDP
 
 MUS = [1e-3, 0.1, 1.0, 2.5, 20.0]
 EPSILONS = [0.0, 1e-300, 1e-6, 0.1, 1.0, 5.0, 30.0, 700.0]
@@ -55,20 +54,3 @@ def test_the_points_reach_from_zero_to_where_nothing_can_be_seen() -> None:
         assert points[0] == 0
         assert list(points) == sorted(set(points))
         assert GaussianDP(mu).delta_at(points[-1]) <= 2.0**-60
-
-
-def test_attacks_choose_scales_by_a_point_of_small_delta() -> None:
-    nominal = GaussianDP(1.0).nominal
-    assert isinstance(nominal, PrivacyClaim)
-    assert 0 < nominal.delta <= 1e-6
-    assert 4 < nominal.epsilon < 6
-
-
-@pytest.mark.parametrize("mu", [0.0, -1.0, math.inf, math.nan])
-def test_a_mu_that_is_not_finite_and_positive_is_refused(mu: float) -> None:
-    with pytest.raises(UsageError, match="mu must be finite and greater than 0"):
-        GaussianDP(mu)
-    with pytest.raises(UsageTypeError, match="mu must be a number, not 'one'"):
-        GaussianDP("one")
-    with pytest.raises(UsageError, match="answers must be at least 1"):
-        GaussianDP(1.0).composed(0)

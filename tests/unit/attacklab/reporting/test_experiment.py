@@ -14,10 +14,9 @@ from typing import Any
 
 import pytest
 
-from attacklab.model.errors import UsageError
-from attacklab.model.findings import EXACT_LAW, Verdict, read_record
+from attacklab.model.findings import read_record
 from attacklab.reporting import experiment as experiments
-from attacklab.reporting.experiment import Collected, Experiment, Settings, load_experiments, run_experiment, shown_data
+from attacklab.reporting.experiment import Collected, Experiment, Settings, load_experiments, run_experiment
 from attacklab.reporting.figures import Figure
 from attacklab.reporting.lab import is_lab
 from attacklab.reporting.pages import write_index
@@ -77,13 +76,6 @@ def test_a_module_that_lacks_a_name_is_refused_by_it(source: str, missing: str, 
         load_experiments(root)
 
 
-def test_a_folder_without_experiments_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(
-        ValueError, match="no experiments/ in this folder; run it from a checkout of the lab's repository"
-    ):
-        load_experiments(tmp_path)
-
-
 @pytest.mark.parametrize("marker", [None, "[project]\nname = 'x'\n", "[tool.attacklab]\nexperiments = 'trials'\n"])
 def test_a_folder_of_the_same_name_that_is_not_the_labs_is_refused_and_not_run(
     marker: str | None, tmp_path: Path
@@ -97,16 +89,6 @@ def test_a_folder_of_the_same_name_that_is_not_the_labs_is_refused_and_not_run(
     with pytest.raises(ValueError, match=r"experiments/ in this folder is not the lab's: no pyproject\.toml beside it"):
         load_experiments(tmp_path)
     assert str(tmp_path) not in sys.path
-
-
-def test_a_marker_that_is_not_toml_is_refused_by_its_name(tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_text("[tool")
-    with pytest.raises(ValueError, match=r"pyproject\.toml is not TOML: .*; repair it"):
-        is_lab(tmp_path)
-
-
-def test_this_checkout_is_the_lab() -> None:
-    assert is_lab(Path(experiments.__file__).parents[2])
 
 
 def experiment(measured: dict[str, Any], drawn: list[Figure] | None = None) -> Experiment:
@@ -190,63 +172,6 @@ def test_another_machine_changes_only_measured_files(tmp_path: Path) -> None:
     assert b"It took 3.5 s." in there["measured/timed.md"]
     again = _run_on(tmp_path / "again", "x86_64", 0.25, "2026-01-01")
     assert again == here
-
-
-def test_another_seed_changes_the_data(tmp_path: Path) -> None:
-    drawn = [run_experiment(timing_experiment(), Settings(seed=seed), tmp_path)["measured"] for seed in (1, 2)]
-    assert drawn[0] != drawn[1]
-
-
-def test_what_explains_the_data_is_not_shown_the_timings(tmp_path: Path) -> None:
-    shown: list[set[str]] = []
-
-    def explain(data: dict[str, Any]) -> str:
-        shown.append(set(data))
-        return ""
-
-    run_experiment(replace(timing_experiment(), explain=explain), Settings(), tmp_path)
-    assert shown == [{"schema", "findings", "experiment", "measured"}]
-
-
-def test_a_run_is_shown_what_the_last_one_measured(tmp_path: Path) -> None:
-    seen: list[Any] = []
-
-    def collect(settings: Settings) -> Collected:
-        seen.append(settings.previous)
-        return Collected(timings={"run": len(seen)}, timed_findings=[FULL])
-
-    for _ in range(2):
-        run_experiment(replace(timing_experiment(), collect=collect, **SILENT), Settings(), tmp_path)
-    assert seen[0] is None
-    assert seen[1]["timings"] == {"run": 1}
-    assert seen[1]["findings"] == [FULL]
-
-
-SILENT: dict[str, Any] = {
-    "explain": lambda _: "",
-    "explain_timings": lambda _: "",
-    "timing_figures": lambda _: [],
-    "timing_table": lambda _: [],
-}
-
-
-def test_a_large_record_is_written_compactly_and_read_back_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    proof = replace(BARE, attack=EXACT_LAW, verdict=Verdict.ERROR)
-    many = replace(experiment({"x": 0.1}), collect=lambda _: Collected([FULL, BARE, proof] * 20, {"x": 0.1}))
-    texts = []
-    for largest in (10**9, 1_000):
-        monkeypatch.setattr(experiments, "LARGEST_INDENTED", largest)
-        data = run_experiment(many, Settings(), tmp_path)
-        read = shown_data(tmp_path / "data" / "some.json")
-        assert read["findings"] == data["findings"]
-        texts.append((tmp_path / "data" / "some.json").read_text("utf-8"))
-    assert len(texts[1]) < len(texts[0]) / 3
-    shared_later = texts[1].replace('"shared":[', '"shared":[{"at":1},')
-    (tmp_path / "data" / "some.json").write_text(shared_later, "utf-8")
-    with pytest.raises(UsageError, match="malformed finding"):
-        shown_data(tmp_path / "data" / "some.json")
 
 
 def test_a_record_that_json_cannot_hold_is_refused_before_anything_is_written(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -11,10 +10,8 @@ from typing import Any
 
 import pytest
 
-from attacklab.model.claims import GaussianDP, PrivacyClaim
-from attacklab.model.errors import UsageError
 from attacklab.model.files import write_whole
-from attacklab.model.findings import Estimate, Finding, Verdict, record, to_text
+from attacklab.model.findings import Finding, Verdict, record, to_text
 from attacklab.reporting.lab_page import lab_page
 from attacklab.reporting.pages import LONGEST_TABLE, outdated, write_index
 from attacklab.reporting.sources import digests
@@ -94,13 +91,6 @@ def test_the_page_of_an_experiment_shows_its_figures_findings_and_data(tmp_path:
     assert "1 error" in page
 
 
-def test_every_row_of_the_table_has_as_many_cells_as_its_head(tmp_path: Path) -> None:
-    written(tmp_path, "one", [FULL, BARE, ERROR])
-    rows = [line for line in page_of(tmp_path, "one").splitlines() if line.startswith("|")]
-    assert len(rows) == 2 + 3
-    assert {row.replace("\\|", "").count("|") for row in rows} == {8}
-
-
 def test_a_table_of_more_than_40_rows_is_a_file_beside_the_data_and_a_shorter_one_is_not(tmp_path: Path) -> None:
     assert LONGEST_TABLE == 40
     findings = [replace(FULL, target=f"target | {number}") for number in range(41)]
@@ -116,59 +106,6 @@ def test_a_table_of_more_than_40_rows_is_a_file_beside_the_data_and_a_shorter_on
     written(tmp_path, "one", findings[:40])
     assert page_of(tmp_path, "one").count("\n| target") == 1 + 40
     assert not (tmp_path / "data" / "one.csv").exists()
-
-
-def test_the_clearest_finding_is_shown_whichever_side_the_advantage_is_on(tmp_path: Path) -> None:
-    opposite = replace(FULL, advantage=Estimate(-0.8, -0.9, -0.7), epsilon_lower=3.21)
-    written(tmp_path, "one", [FULL, opposite])
-    assert "| -0.8 [-0.9, -0.7] | 0.05 | 3.21 |" in page_of(tmp_path, "one")
-
-
-def test_a_claim_of_another_kind_stands_in_the_table_with_the_point_at_which_it_was_judged(tmp_path: Path) -> None:
-    judged = replace(FULL, claim=GaussianDP(0.5), judged_at=PrivacyClaim(0.464, 0.05891), answers=1)
-    written(tmp_path, "one", [judged])
-    assert "| μ-GDP with μ = 0.5, judged at ε = 0.464, δ = 0.059 |" in page_of(tmp_path, "one")
-
-
-def test_what_was_timed_has_a_page_of_its_own(tmp_path: Path) -> None:
-    written(tmp_path, "one", [FULL])
-    measured(tmp_path, "one")
-    page = page_of(tmp_path, "one")
-    assert "(measured/one.md)" in page
-    assert "(measured/one.json)" in page
-    assert "2026" not in page
-    timed = (tmp_path / "measured" / "one.md").read_text(encoding="utf-8")
-    for piece in ("It took a while.", "(figures/one_seconds.svg)", "| a\\|0 | 2 |", "on 2026-02-03", "(../one.md)"):
-        assert piece in timed, piece
-
-
-def test_an_experiment_that_only_times_has_no_page_but_that_and_the_index_leads_there(tmp_path: Path) -> None:
-    written(tmp_path, "one", [], paragraph="", figures=[])
-    measured(tmp_path, "one", rows=41)
-    index = write_index(tmp_path).read_text(encoding="utf-8")
-    assert (
-        "[![one](measured/figures/one_seconds.svg)](measured/one.md)<br>[**one**](measured/one.md): What of one?"
-        in index
-    )
-    assert not (tmp_path / "one.md").exists()
-    assert "The table has 41 rows: [one.csv](one.csv)." in (tmp_path / "measured" / "one.md").read_text("utf-8")
-    assert (tmp_path / "measured" / "one.csv").read_text("utf-8").splitlines()[1] == "a|0,2"
-
-
-def test_an_experiment_that_times_nothing_has_no_measured_page(tmp_path: Path) -> None:
-    written(tmp_path, "one", [FULL])
-    measured(tmp_path, "one", paragraph="")
-    assert "What was timed" not in page_of(tmp_path, "one")
-    assert not (tmp_path / "measured" / "one.md").exists()
-
-
-def test_a_record_from_before_times_stood_apart_has_a_page(tmp_path: Path) -> None:
-    written(tmp_path, "one", [FULL], seconds=1.5)
-    assert "seconds" in (tmp_path / "data" / "one.json").read_text(encoding="utf-8")
-    page = page_of(tmp_path, "one")
-    assert "Seen in one." in page
-    assert "1 violated" in page
-    assert "measured" not in page
 
 
 def test_every_link_of_the_pages_leads_somewhere(tmp_path: Path) -> None:
@@ -199,31 +136,6 @@ def test_a_file_that_is_no_experiments_record_is_refused_and_named_and_the_old_p
     assert {path: path.read_bytes() for path in tmp_path.rglob("*.md")} == pages
 
 
-@pytest.mark.parametrize("changed", [{"figures": [{"name": "one_figure"}]}, {"figures": None}])
-def test_a_malformed_record_is_told_in_one_line(changed: dict[str, Any], tmp_path: Path) -> None:
-    written(tmp_path, "one", [FULL])
-    path = tmp_path / "data" / "one.json"
-    data = json.loads(path.read_text(encoding="utf-8"))
-    data["experiment"] |= changed
-    write_whole(path, to_text(data))
-    with pytest.raises(UsageError, match=r"a record of one in .* is malformed: .*; run the experiment again$"):
-        write_index(tmp_path)
-
-
-def test_a_record_in_the_file_of_another_experiment_is_refused(tmp_path: Path) -> None:
-    written(tmp_path, "one", [FULL])
-    (tmp_path / "data" / "one.json").rename(tmp_path / "data" / "two.json")
-    with pytest.raises(UsageError, match=r"two\.json is the record of 'one'; give the file that name"):
-        write_index(tmp_path)
-
-
-def test_a_figure_that_is_missing_is_named(tmp_path: Path) -> None:
-    written(tmp_path, "one", [FULL])
-    (tmp_path / "figures" / "one_figure.svg").unlink()
-    with pytest.raises(ValueError, match=r"one_figure\.svg is missing; run the experiment one again"):
-        write_index(tmp_path)
-
-
 @pytest.fixture
 def lab(tmp_path: Path) -> Path:
     for name in ("one", "two"):
@@ -250,21 +162,6 @@ def test_a_page_says_at_its_top_that_other_code_made_it_and_when_and_where(tmp_p
         assert "`attacklab run one --output reports`" in head
     assert "What of one? *(older)*" in index.read_text("utf-8")
     assert "Older" not in (tmp_path / "two.md").read_text("utf-8")
-
-
-def test_a_record_that_does_not_say_what_made_it_is_older_than_the_code(tmp_path: Path, lab: Path) -> None:
-    written(tmp_path, "one", [FULL])
-    assert outdated(tmp_path, lab)[0] == ["one"]
-    write_index(tmp_path, lab)
-    assert "**Older than the code.**" in (tmp_path / "one.md").read_text("utf-8")
-
-
-def test_what_is_about_the_lab_itself_stands_apart_in_the_index(tmp_path: Path) -> None:
-    written(tmp_path, "one", [FULL])
-    written(tmp_path, "two", [FULL], package="bench")
-    before, after = write_index(tmp_path).read_text("utf-8").split("## About the lab itself")
-    assert "**one**" in before
-    assert "**two**" in after
 
 
 def test_one_page_of_html_has_all_pages_and_every_link_and_picture_is_there(tmp_path: Path) -> None:

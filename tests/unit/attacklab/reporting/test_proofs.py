@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from attacklab.model.claims import PrivacyClaim
-from attacklab.model.errors import UsageError
 from attacklab.model.files import write_whole
 from attacklab.model.findings import CERTIFICATE, SCHEMA, CheckedCertificate, Finding, Reach, Scope, Verdict, to_text
 from attacklab.reporting.experiment import measured_here
@@ -67,17 +63,3 @@ def test_reports_without_certificates_have_no_such_page(tmp_path: Path) -> None:
     write_index(tmp_path)
     assert not (tmp_path / PROOFS).exists()
     assert "proofs" not in (tmp_path / "index.md").read_text("utf-8")
-
-
-@pytest.mark.parametrize("broken", [{"times": []}, {"times": [{"mechanism": "one"}]}, {"environment": None}])
-def test_records_that_lack_what_the_page_shows_are_named(broken: dict[str, Any], tmp_path: Path) -> None:
-    write(tmp_path, finding("one"), **broken)
-    with pytest.raises(UsageError, match=r"findings\.json or .*times\.json lacks .*; run make prove again"):
-        proofs_page(tmp_path)
-
-
-def test_a_record_that_is_not_one_is_refused_with_its_name(tmp_path: Path) -> None:
-    write(tmp_path, finding("one"))
-    (tmp_path / PROOFS / TIMES).write_text(json.dumps({"times": []}))
-    with pytest.raises(UsageError, match=r"times\.json is not a record"):
-        proofs_page(tmp_path)
