@@ -137,3 +137,12 @@ def test_groups_of_gaussian_noise_reach_the_group_claims() -> None:
     assert Renyi(2.0, 1.0).group(1) == Renyi(2.0, 1.0)
     with pytest.raises(UsageError, match="promises nothing to a group of 3: that needs an order of 8"):
         Renyi(4.0, 1.0).group(3)
+
+
+@pytest.mark.parametrize("rho", [0.01, 0.5, 3.0])
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 6.0])
+def test_zcdp_allows_no_more_than_the_best_known_conversion(rho: float, epsilon: float) -> None:
+    alphas = 1 + np.geomspace(1e-3, 1e4, 200_000)
+    with np.errstate(over="ignore"):
+        known = np.exp((alphas - 1) * (rho * alphas - epsilon)) / alphas * (1 - 1 / alphas) ** (alphas - 1)
+    assert ZeroConcentrated(rho).delta_at(epsilon) <= max(float(known.min()) * (1 + 1e-6), math.ulp(0.0))

@@ -148,3 +148,10 @@ def test_what_a_refutation_reports_is_refuted_too(counts: Counts) -> None:
     slightly_less = PrivacyClaim(0.99 * judged.epsilon_lower)
     assert judge(slightly_less, counts, alpha).violated
     assert judge(PrivacyClaim(0.5, 0.99 * judged.delta_lower), counts, alpha).violated
+
+
+def test_half_of_alpha_decides_and_the_other_half_is_for_the_bounds() -> None:
+    claim, counts = PrivacyClaim(0.5), Counts(40, 0, 200)
+    reached = math.exp(-evidence(claim, counts))
+    assert judge(claim, counts, 2.01 * reached).violated
+    assert not judge(claim, counts, 1.99 * reached).violated
