@@ -108,7 +108,7 @@ def test_json_gives_the_same_claim_back(claim: object) -> None:
     ("data", "message"),
     [
         ([], "a JSON object"),
-        ({"kind": "magic"}, "must be zcdp, rdp, gdp or profile, not 'magic'"),
+        ({"kind": "magic"}, "must be zcdp, rdp, gdp, profile or stability, not 'magic'"),
         ({"kind": "gdp"}, "not a claim"),
         ({"kind": "rdp", "alpha": 2.0, "epsilon": 1.0}, "not a claim"),
         ({"epsilon": 1.0, "mu": 3.0}, "not a claim"),
