@@ -120,6 +120,8 @@ def _records(output: Any) -> Counter[Any]:
 
 def _key(record: Any) -> Any:
     """What tells a record from others: floats by their bits, as 0.0 and −0.0 can be told apart."""
+    if type(record) in (str, int):
+        return record
     if isinstance(record, float | np.floating):
         return type(record).__name__, "nan" if math.isnan(record) else np.float64(record).tobytes()
     if isinstance(record, Mapping):

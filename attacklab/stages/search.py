@@ -13,7 +13,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,9 @@ MOST_PAIRS = 6_000
 
 SEARCHED = 300
 """So many datasets the search then tries."""
+
+SLOW = 0.1
+"""Where a pair takes so many seconds, larger datasets than its own are not tried."""
 
 SHRINKS = 600
 """So many smaller pairs are tried of one that breaks the claim."""
@@ -69,8 +72,7 @@ class _Study:
     until: float
     tried: int = 0
     worst: tuple[Distance, Neighbours] | None = None
-    unmeasured: str = ""
-    given: set[str] = field(default_factory=set)
+    largest: float = math.inf  # datasets of more records take too long
 
     @property
     def allowed(self) -> Fraction:
@@ -99,7 +101,10 @@ class _Study:
     def look_at(self, pair: Neighbours) -> Distance:
         """Try a pair, and keep it if its outputs lie furthest apart so far."""
         self.tried += 1
+        started = time.process_time()
         distance = self.apart(pair)
+        if time.process_time() - started > SLOW:
+            self.largest = min(self.largest, max(map(len, pair)))
         if self.worst is None or distance > self.worst[0]:
             self.worst = distance, pair
         return distance
@@ -155,11 +160,15 @@ def _declared(stage: Stage) -> Iterator[Neighbours]:
 
 def _tried(study: _Study, pairs: Iterator[Neighbours], most: int | None = MOST_PAIRS) -> bool:
     """Try pairs until the time is up; whether all were tried."""
+    whole = True
     for number, pair in enumerate(pairs):
         if study.spent or (most is not None and number >= most):
             return False
-        study.look_at(pair)
-    return True
+        if max(map(len, pair)) > study.largest:
+            whole = False
+        else:
+            study.look_at(pair)
+    return whole
 
 
 def _searched(study: _Study, seed: int) -> None:
@@ -190,7 +199,7 @@ def _searched(study: _Study, seed: int) -> None:
         if math.isfinite(distance) and distance < 1e300:
             towards(float(distance))
 
-    if len(values) > 1:
+    if len(values) > 1 and not study.spent:
         looked_at()
 
 
