@@ -66,7 +66,7 @@ BROKEN: Sequence[tuple[str, Callable[[Any], Any], dict[str, Any], str]] = (
         "2",
     ),
     ("its root", counts, {"stability": 1.4, "metric": "l2", "domain": NAMES, "relation": "substitute"}, "1.41"),
-    ("pairs", agreeing_pairs, {"stability": 1, "domain": ["a", "b"]}, ""),
+    ("pairs", lambda x: agreeing_pairs(x[:50]), {"stability": 1, "domain": ["a", "b"]}, ""),
     (
         "years of dates",
         lambda x: [int(date[:4]) for date in x],
