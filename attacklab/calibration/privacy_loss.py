@@ -140,8 +140,9 @@ def _refined(
     for is_removed in ways:
         sketch = _Sketch.of(parts, is_removed)
         grid = sketch.grid(max(0.0, where(sketch)), width, is_of_delta=is_of_delta)
+        grid = replace(grid, step=max(widest, grid.step))
         while True:
-            grid = replace(grid, step=_fitted(parts, max(widest, grid.step)))
+            grid = replace(grid, step=_fitted(parts, grid.step))
             with _flint().ctx.workprec(grid.bits + SPARE_BITS):
                 most = read(_composed(parts, grid, above, is_removed), grid).upper
                 least = read(_composed(parts, grid, below, is_removed), grid).lower if most > lower else lower

@@ -7,6 +7,8 @@ Source: McSherry 2009, 'Privacy Integrated Queries', on the stability of a trans
 
 from __future__ import annotations
 
+import copy
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -46,15 +48,20 @@ class Stage:
     name: str = "stage"
     version: str = "unknown"
 
-    @property
-    def lists(self) -> bool:
-        """Whether datasets come as lists, not as numpy arrays."""
-        return not isinstance(self.domain, Domain)
+    def takes(self, records: Sequence[Any]) -> bool:
+        """Whether a dataset of these records is one that the stage takes."""
+        if isinstance(self.domain, Domain):
+            return self.domain.contains(self.dataset(records))
+        return isinstance(self.domain, type) or all(repr(one) in self._listed for one in records)
+
+    @functools.cached_property
+    def _listed(self) -> set[str]:
+        return set() if isinstance(self.domain, Domain | type) else set(map(repr, self.domain))
 
     def dataset(self, records: Sequence[Any]) -> Any:
         """Records as the function takes them: a list, or an array of the domain's type."""
         if not isinstance(self.domain, Domain):
-            return list(records)
+            return [copy.deepcopy(one) if isinstance(one, dict | list | set) else one for one in records]
         if isinstance(self.domain.shape, Categories):
             return np.array(records, dtype=np.array(self.domain.shape.names).dtype)
         return self.domain.vector(records)
@@ -82,7 +89,7 @@ def stage(
             (float, int or str) or a list of records (numbers, strings, tuples, dicts …), whose datasets are lists.
         relation: add-remove or substitute.
         d_in: how many records differ.
-        pairs: neighbouring datasets to try first; each side is given as it is.
+        pairs: neighbouring datasets to try first, each side a sequence of records.
         name: how to call it; the function's own name by default.
 
     Raises:

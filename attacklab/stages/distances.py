@@ -95,21 +95,33 @@ def _numbers(output: Any, metric: Metric) -> Any:
         if isinstance(output, Mapping) or hasattr(output, "iloc"):
             found = output if isinstance(output, Mapping) else output.to_dict()
             return {key: exact(value) for key, value in found.items()}
-        if isinstance(output, Fraction | Decimal):
-            return (), [exact(output)]
-        array = np.asarray(output)
-        numbers = [exact(value) for value in (array.ravel() if array.dtype == object else array.ravel().tolist())]
+        shape, numbers = _flat(output)
     except (TypeError, ValueError, AttributeError) as error:
         raise Unmeasurable(f"the {metric} distance needs numbers, not {type(output).__name__}: {error}") from error
-    if metric is Metric.ABSOLUTE and array.shape not in ((), (1,)):
-        raise Unmeasurable(f"the absolute distance is that of two numbers, and the output has the shape {array.shape}")
-    return array.shape, numbers
+    if metric is Metric.ABSOLUTE and len(numbers) != 1:
+        raise Unmeasurable(f"the absolute distance is that of two numbers, and the output has {len(numbers)}")
+    return (() if metric is Metric.ABSOLUTE else shape), numbers
+
+
+def _flat(output: Any) -> tuple[tuple[int, ...], list[Fraction | str]]:
+    """The shape of nested lists or of an array, and its numbers: each by itself, so that none takes another's type."""
+    if isinstance(output, np.ndarray):
+        return output.shape, [exact(value) for value in output.ravel()]
+    if not isinstance(output, list | tuple):
+        return (), [exact(output)]
+    parts = list(map(_flat, output))
+    shapes = {shape for shape, _ in parts} or {()}
+    if len(shapes) > 1:
+        raise TypeError("its parts are of different lengths")
+    return (len(parts), *shapes.pop()), [number for _, numbers in parts for number in numbers]
 
 
 def _records(output: Any) -> Counter[Any]:
     """The records of an output, each by what tells it from others bit for bit."""
     if output is None:
         return Counter()
+    if isinstance(output, Mapping | str):
+        raise Unmeasurable(f"the symmetric distance needs a list or a data frame, not {type(output).__name__}")
     rows = output.itertuples(index=False, name=None) if hasattr(output, "itertuples") else output
     try:
         return Counter(_key(row) for row in rows)
@@ -125,7 +137,7 @@ def _key(record: Any) -> Any:
     if isinstance(record, float | np.floating):
         return type(record).__name__, "nan" if math.isnan(record) else np.float64(record).tobytes()
     if isinstance(record, Mapping):
-        return tuple((key, _key(value)) for key, value in record.items())
+        return frozenset((key, _key(value)) for key, value in record.items())
     if isinstance(record, list | tuple | np.ndarray):
-        return tuple(map(_key, record))
+        return type(record).__name__, tuple(map(_key, record))
     return type(record).__name__, record

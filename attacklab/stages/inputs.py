@@ -48,6 +48,11 @@ TEXTS = (
     " a",
     "A",
     "é",
+    "²",
+    "ß",
+    "ﬃ",
+    "😀",
+    "é" * 40,
     "e\u0301",
     "1",
     "-1",
@@ -71,7 +76,7 @@ DATES = (
     "not a date",
 )
 
-SIZES = (4, 8, 15, 32, 63, 128, 255, 256, 500, 1000, 1023, 1024, 4096, 16384, 65536)
+SIZES = (4, 8, 16, 32, 64, 100, 128, 256, 500, 512, 1000, 1024, 2048, 4096, 16384, 65536)
 """How many records large datasets have."""
 
 GRID = 12
@@ -193,7 +198,7 @@ def _many(stage: Stage, values: Sequence[Any]) -> Iterator[Neighbours]:
     """Large datasets: all alike, one unlike all others, halves, alternating, and all values in turn."""
     low, high, *rest = values if len(values) > 1 else (values[0], values[0])
     small = rest[-1] if rest else low
-    for size in SIZES:
+    for size in itertools.chain.from_iterable((size - 1, size) for size in SIZES):
         half = size // 2
         bases = (
             [high] * size,
@@ -204,7 +209,8 @@ def _many(stage: Stage, values: Sequence[Any]) -> Iterator[Neighbours]:
         )
         cycle = list(itertools.islice(itertools.cycle(values), size))
         for base in (*bases, cycle, [small] * (size - 1) + [high]):
-            yield from _changed(stage, base, dict.fromkeys((high, low, small)), (0, size // 2, size - 1))
+            tried = {repr(value): value for value in (high, low, small)}
+            yield from _changed(stage, base, tried.values(), (0, size - 1))
 
 
 def _shuffled(stage: Stage, values: Sequence[Any], rng: random.Random) -> Iterator[Neighbours]:

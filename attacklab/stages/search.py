@@ -7,13 +7,14 @@ That a claim held wherever it was tried proves nothing, unless every dataset of 
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,10 @@ from hypothesis import seed as seeded
 from hypothesis import strategies as st
 from hypothesis import target as towards
 
+from attacklab.model.claims.base import require_numbers
 from attacklab.model.claims.stability import number_text
-from attacklab.model.errors import LabFault, in_one_line, passes_through
+from attacklab.model.domains import Domain
+from attacklab.model.errors import LabFault, UsageError, in_one_line, passes_through
 from attacklab.model.findings import Counterexample, Finding, Reach, Scope, Verdict, Witness, described_pair
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.stage import Stage
@@ -34,11 +37,14 @@ from attacklab.stages.inputs import Neighbours, all_neighbours, changed, finite_
 
 NAME = "stability"
 
-MOST_PAIRS = 6_000
+MOST_PAIRS = 8_000
 """So many pairs are tried before the search."""
 
 SEARCHED = 300
 """So many datasets the search then tries."""
+
+REMEMBERED = 4
+"""Of datasets of so many records the first output is kept: a later one has to be the same."""
 
 SLOW = 0.1
 """Where a pair takes so many seconds, larger datasets than its own are not tried."""
@@ -48,6 +54,8 @@ SHRINKS = 600
 
 SECONDS = 10.0
 """The most processor seconds of a run; small datasets come first."""
+
+UNSTEADY = "a stage has no noise and no memory; declare a release by its kind"
 
 ROUNDING = Fraction(1, 10**6)
 """A claim that is broken by less than this part of it is broken by rounding alone, as it seems."""
@@ -63,6 +71,10 @@ class Raised:
     text: str
 
 
+class _Unsteady(Exception):
+    """A stage gave two outputs of one input."""
+
+
 @dataclass
 class _Study:
     """What was tried of a stage."""
@@ -72,6 +84,9 @@ class _Study:
     until: float
     tried: int = 0
     worst: tuple[Distance, Neighbours] | None = None
+    answered: bool = False
+    raised: str = ""
+    seen: dict[str, Any] = field(default_factory=dict)  # the first output of each small dataset
     largest: float = math.inf  # datasets of more records take too long
 
     @property
@@ -80,23 +95,38 @@ class _Study:
         claim = self.stage.claim
         return (claim.bound * (1 + self.relax)) ** claim.metric.power
 
-    def output(self, dataset: Any) -> Any:
-        """What the stage gives, or that it raised."""
+    def output(self, records: Sequence[Any]) -> Any:
+        """What the stage gives, as it was then, or that it raised."""
         try:
             with np.errstate(all="ignore"):
-                return self.stage.function(dataset)
+                output = self.stage.function(self.stage.dataset(records))
+                output = list(output) if hasattr(output, "__next__") else copy.deepcopy(output)
         except BaseException as error:
             if passes_through(error) or isinstance(error, LabFault):
                 raise
-            return Raised(in_one_line(error))
+            self.raised = in_one_line(error)
+            return Raised(self.raised)
+        self.answered = True
+        return output
 
     def apart(self, pair: Neighbours) -> Distance:
-        """The powered distance between the outputs of two datasets."""
-        outputs = [self.output(self.stage.dataset(side)) for side in pair]
-        raised = [isinstance(output, Raised) for output in outputs]
+        """The powered distance between the outputs of two datasets.
+
+        Raises:
+            _Unsteady: one of them had another output before.
+        """
+        outputs = [self.output(side) for side in pair]
+        for side, output in zip(pair, outputs, strict=True):
+            if len(side) <= REMEMBERED and self.distance(self.seen.setdefault(repr(side), output), output):
+                raise _Unsteady
+        return self.distance(*outputs)
+
+    def distance(self, first: Any, second: Any) -> Distance:
+        """The powered distance between two outputs; a call that raised is like another one, and unlike all else."""
+        raised = [isinstance(output, Raised) for output in (first, second)]
         if any(raised):
             return Fraction(0) if all(raised) else math.inf
-        return powered_distance(outputs[0], outputs[1], self.stage.claim.metric)
+        return powered_distance(first, second, self.stage.claim.metric)
 
     def look_at(self, pair: Neighbours) -> Distance:
         """Try a pair, and keep it if its outputs lie furthest apart so far."""
@@ -128,29 +158,41 @@ def stability(stage: Stage, *, relax: float = 0.0, seed: int = 0, seconds: float
         VIOLATED with a counterexample; PROVED for every input of a finite domain; NOT_DETECTED with the largest
         distance that was found; or ERROR.
     """
+    require_numbers(seconds=seconds, relax=1 + relax if isinstance(relax, int | float) else relax)
+    if relax < 0:
+        raise UsageError(f"relax must be at least 0, not {relax}")
     study = _Study(stage, Fraction(relax), time.process_time() + seconds)
     finding = functools.partial(_finding, study, seed=seed, again=again)
     values = finite_values(stage)
     try:
-        _tried(study, _declared(stage))
-        whole = _tried(study, all_neighbours(stage, values), most=None) if values else False
-        if not whole:
-            _tried(study, itertools.islice(neighbours(stage, seed), MOST_PAIRS))
-            _searched(study, seed)
+        whole = _all_tried(study, values, seed)
+        if study.worst is None:
+            return finding(Verdict.NOT_APPLICABLE, "the domain has no two neighbours")
+        if not study.answered:
+            return finding(Verdict.ERROR, f"{stage.name} raised {study.raised}, on every input that was tried")
+        if study.worst[0] > study.allowed:
+            return _violated(study, study.worst, finding)
     except Unmeasurable as error:
         return finding(Verdict.ERROR, f"{stage.name}: {error}")
-    if study.worst is None:
-        return finding(Verdict.NOT_APPLICABLE, "the domain has no two neighbours")
-    if study.worst[0] > study.allowed:
-        return _violated(study, finding)
-    farthest = number_text(_plain(study, study.worst[0]))
+    except _Unsteady:
+        return finding(Verdict.ERROR, f"{stage.name} gave two outputs of one input: {UNSTEADY}")
+    room = f" (with room for {float(relax):g} of it)" if relax else ""
+    farthest = f"the outputs furthest apart are {number_text(_plain(study, study.worst[0]))} apart{room}"
     if whole and values:
         inputs = sum(len(values) ** size for size in range(int(sizes_of(stage)[0]), int(sizes_of(stage)[1]) + 1))
-        reason = f"of all {study.tried:,} pairs, the outputs furthest apart are {farthest} apart"
-        return finding(Verdict.PROVED, reason, scope=Scope(Reach.INPUTS, inputs, study.tried))
-    return finding(
-        Verdict.NOT_DETECTED, f"of {study.tried:,} pairs tried, the outputs furthest apart are {farthest} apart"
-    )
+        scope = Scope(Reach.INPUTS, inputs, study.tried)
+        return finding(Verdict.PROVED, f"of all {study.tried:,} pairs, {farthest}", scope=scope)
+    return finding(Verdict.NOT_DETECTED, f"of {study.tried:,} pairs tried, {farthest}")
+
+
+def _all_tried(study: _Study, values: list[Any] | None, seed: int) -> bool:
+    """Try what is declared and what follows from the domain; whether that were all pairs of it."""
+    _tried(study, _declared(study.stage))
+    if values and _tried(study, all_neighbours(study.stage, values), most=None):
+        return True
+    _tried(study, neighbours(study.stage, seed))
+    _searched(study, seed)
+    return False
 
 
 def _declared(stage: Stage) -> Iterator[Neighbours]:
@@ -176,10 +218,13 @@ def _searched(study: _Study, seed: int) -> None:
     stage, values = study.stage, values_of(study.stage)
     least, most = sizes_of(stage)
     records = st.sampled_from(values)
-    if stage.domain is float or (values and isinstance(values[0], float)):
-        numbers = [value for value in values if math.isfinite(value)]
+    numbers = [value for value in values if isinstance(value, float) and math.isfinite(value)]
+    if numbers and isinstance(stage.domain, Domain | type):
         records = records | st.floats(min(numbers), max(numbers))
-    drawn = st.lists(records, min_size=max(int(least), 1), max_size=int(min(most - stage.claim.changes, 24)) or 1)
+    least, most = max(int(least), 1), min(most - stage.claim.changes, max(24, least))
+    if len(values) < 2 or most < least or study.spent:
+        return
+    drawn = st.lists(records, min_size=least, max_size=int(most))
 
     @seeded(seed)
     @settings(
@@ -195,50 +240,46 @@ def _searched(study: _Study, seed: int) -> None:
         if study.spent:
             return
         pair = changed(stage, base, min(place, len(base) - 1), value)
-        distance = study.look_at(pair)
-        if math.isfinite(distance) and distance < 1e300:
-            towards(float(distance))
+        if all(map(stage.takes, pair)):
+            distance = study.look_at(pair)
+            if distance < 1e300:
+                towards(float(distance))
 
-    if len(values) > 1 and not study.spent:
-        looked_at()
+    looked_at()
 
 
-def _violated(study: _Study, finding: Callable[..., Finding]) -> Finding:
-    assert study.worst is not None  # noqa: S101 - it is above what is allowed
-    distance, pair = study.worst
+def _violated(study: _Study, worst: tuple[Distance, Neighbours], finding: Callable[..., Finding]) -> Finding:
+    """The finding of a pair that breaks the claim, made small, and run once more."""
+    (distance, pair), stage = worst, study.stage
     enough = study.allowed if _by_rounding(study, distance) else max(study.allowed, distance / 2)
     tries = itertools.count()
 
     def breaks(smaller: Neighbours) -> bool:
-        if next(tries) >= SHRINKS or study.spent:
+        if next(tries) >= SHRINKS or study.spent or not all(map(stage.takes, smaller)):
             return False
         found = study.apart(smaller)
         return found > study.allowed and found >= enough
 
     pair = _shrunk(pair, breaks)
-    distance = study.apart(pair)
-    outputs = tuple(study.output(study.stage.dataset(side)) for side in pair)
-    if any(repr(study.output(study.stage.dataset(side))) != repr(out) for side, out in zip(pair, outputs, strict=True)):
-        return finding(
-            Verdict.ERROR,
-            f"{study.stage.name} gave two outputs of one input: a stage has no noise; declare a release by its kind",
-        )
-    plain = _plain(study, distance)
-    claim, stage = study.stage.claim, study.stage
-    texts = [_text(stage.dataset(side)) for side in pair]
+    outputs = [study.output(side) for side in pair]
+    distance = study.distance(outputs[0], outputs[1])
+    if distance <= study.allowed or any(study.distance(study.output(a), b) for a, b in zip(pair, outputs, strict=True)):
+        raise _Unsteady
+    plain, bound = _plain(study, distance), stage.claim.bound
+    inputs = [stage.dataset(side) for side in pair]
     shown = [output.text if isinstance(output, Raised) else _text(output) for output in outputs]
-    words = f"{texts[0]} gives {shown[0]}, {texts[1]} gives {shown[1]}: {_apart_text(plain, claim.bound)} apart"
-    words += f", claimed are at most {number_text(claim.bound)}" + _loss_text(study, distance)
+    gives = ", ".join(f"{_text(input_)} gives {output}" for input_, output in zip(inputs, shown, strict=True))
+    words = f"{gives}: {_apart_text(plain, bound)} apart, claimed are at most {number_text(bound)}"
     return finding(
         Verdict.VIOLATED,
-        words,
-        pair=described_pair(NeighbouringPair(stage.dataset(pair[0]), stage.dataset(pair[1]), stage.relation)),
+        words + _loss_text(study, distance),
+        pair=described_pair(NeighbouringPair(inputs[0], inputs[1], stage.relation)),
         flaw=ROUNDED if _by_rounding(study, distance) else FLAW,
         counterexample=Counterexample(
             outputs=(_exact_text(outputs[0]), _exact_text(outputs[1])),
-            distance=str(plain) if math.isfinite(plain) else "infinite",
-            claimed=str(claim.bound),
-            shown=f"{_apart_text(plain, claim.bound)} apart",
+            distance="infinite" if plain == math.inf else str(plain),
+            claimed=str(bound),
+            shown=f"{_apart_text(plain, bound)} apart",
         ),
         witness=_witness(stage),
     )
@@ -249,32 +290,31 @@ def _by_rounding(study: _Study, distance: Distance) -> bool:
     return bound > 0 and distance <= bound * (1 + ROUNDING)
 
 
-def _plain(study: _Study, distance: Distance) -> Fraction | float:
-    """The distance itself; that of l2 is the nearest double of a root, rounded down."""
-    if study.stage.claim.metric.power == 1 or not math.isfinite(distance):
+def _plain(study: _Study, distance: Distance) -> Distance:
+    """The distance itself; that of l2 is a root, rounded down by less than 2^−64 of its unit."""
+    if study.stage.claim.metric.power == 1 or isinstance(distance, float):
         return distance
-    root = math.sqrt(distance)
-    return Fraction(math.nextafter(root, 0.0)) if Fraction(root) ** 2 > distance else Fraction(root)
+    below = distance.denominator << 64
+    return Fraction(math.isqrt((distance.numerator * distance.denominator) << 128), below)
 
 
-def _apart_text(distance: Fraction | float, bound: Fraction) -> str:
+def _apart_text(distance: Distance, bound: Fraction) -> str:
     """A distance; where six digits would not tell it from the claim, the claim and what is beyond."""
-    if not math.isfinite(distance):
+    if isinstance(distance, float):
         return "infinitely far"
-    beyond = Fraction(distance) - bound
-    if bound and 0 < beyond < bound * ROUNDING:
-        return f"{number_text(bound)} + {float(beyond):.3g}"
+    if bound and 0 < distance - bound < bound * ROUNDING:
+        return f"{number_text(bound)} + {float(distance - bound):.3g}"
     return number_text(distance)
 
 
 def _loss_text(study: _Study, distance: Distance) -> str:
-    bound = study.stage.claim.bound**study.stage.claim.metric.power
-    if not bound or not math.isfinite(distance):
+    bound = study.stage.claim.bound
+    plain = _plain(study, distance)
+    if not bound or isinstance(plain, float):
         return "; no noise hides that"
-    excess = (float(Fraction(distance) / bound)) ** (1 / study.stage.claim.metric.power)
-    beyond = float(Fraction(distance) / bound - 1) / study.stage.claim.metric.power
-    more = f"1 + {beyond:.2g}" if beyond < float(ROUNDING) else f"{excess:.4g}"
-    return f"; Laplace noise scaled by the claim loses {more} times its ε"
+    beyond = plain / bound - 1
+    more = f"1 + {float(beyond):.2g}" if beyond < Fraction(1, 100) else number_text(1 + beyond)
+    return f"; noise scaled by the claim loses {more} times its ε"
 
 
 def _shrunk(pair: Neighbours, breaks: Callable[[Neighbours], bool]) -> Neighbours:
@@ -322,9 +362,11 @@ def _simpler(value: Any) -> Iterator[Any]:
 
 def _text(value: Any) -> str:
     """A value for a sentence; runs of equal records are told once."""
-    if isinstance(value, np.ndarray | list | tuple) and np.ndim(value) == 1 and len(value) > 8:
+    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1):
         items = [repr(item) for item in (value.tolist() if isinstance(value, np.ndarray) else value)]
         runs = [(text, len(list(run))) for text, run in itertools.groupby(items)]
+        if len(items) <= 8:
+            return f"[{', '.join(items)}]"
         if len(runs) <= 8:
             return "[" + ", ".join(text if count == 1 else f"{count:,} × {text}" for text, count in runs) + "]"
         return f"[{', '.join(items[:3])}, … {len(items):,} in all]"

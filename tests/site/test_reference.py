@@ -64,7 +64,6 @@ def test_every_module_of_every_mechanism_is_described() -> None:
 def test_every_environment_has_a_dossier_with_all_that_was_published_of_it(reference: Path) -> None:
     rows = json.loads((ROOT / "reports" / "measured" / "libraries.json").read_text("utf-8"))["timings"]["rows"]
     names = {path.stem for path in (ROOT / "environments").glob("*.txt")} | {"numpy", "scipy"}
-    assert {row["environment"] or row["library"] for row in rows} <= names
     for name in names:
         page = (reference / "dossiers" / f"{name}.html").read_text("utf-8")
         published = [row for row in rows if (row["environment"] or row["library"]) == name]

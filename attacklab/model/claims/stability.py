@@ -8,6 +8,7 @@ from __future__ import annotations
 import enum
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -99,4 +100,5 @@ def number_text(number: Fraction | float) -> str:
     exact = Fraction(number)
     if exact.denominator == 1 and abs(exact) < 10**15:
         return str(exact.numerator)
-    return str(float(exact)) if Fraction(repr(float(exact))) == exact else f"{float(exact):.6g}"
+    rounded = Decimal(exact.numerator) / Decimal(exact.denominator)
+    return str(rounded.normalize()) if Fraction(rounded) == exact and len(str(rounded)) < 12 else f"{rounded:.6g}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections import Counter
@@ -20,6 +21,8 @@ from attacklab.stages.distances import Unmeasurable, powered_distance
 UNIT = Domain(shape=Records(most=4096), bounds=(0.0, 1.0))
 BITS = Domain(shape=Records(most=1000), bounds=(0, 1), integers=True)
 NAMES = Domain(shape=Categories(names=("a", "b", "c"), most=4))
+ONE = Domain(shape=Records(most=1), bounds=(0, 1))
+THIRTY = Domain(shape=Records(least=30, most=100), bounds=(0, 1))
 POINTS = [(0.0, 0.0), (1.0, 1.0), (1.0, 0.0), (0.5, 1.0)]
 
 
@@ -88,9 +91,17 @@ SOUND: Sequence[tuple[str, Callable[[Any], Any], dict[str, Any]]] = (
     ("agreeing pairs", lambda x: agreeing_pairs(x[:8]), {"stability": 14, "domain": ["a", "b"]}),
     ("upper case", lambda x: [name.upper() for name in x], {"stability": 1, "metric": "symmetric", "domain": str}),
     ("nobody at all", lambda _: None, {"stability": 0}),
-    ("what always fails", lambda _: 1 / 0, {"stability": 0}),
     ("two records at once", len, {"stability": lambda records: records, "d_in": 2}),
-)
+    ("a large integer beside a float", lambda x: [2**53 + len(x), 0.5], {"stability": 1, "metric": "l1"}),
+    ("listed records", lambda x: sum(1 if v in (0.0, 1.0) else 5 for v in x), {"stability": 1, "domain": [0.0, 1.0]}),
+    ("one record at most", lambda x: float(sum(x)) if len(x) < 2 else 1e9, {"stability": 1, "domain": ONE}),
+    ("a number in a vector", lambda x: np.sum(x, keepdims=True) if len(x) else 0, {"stability": 1, "domain": BITS}),
+    ("records that are dicts", lambda x: sum(one["v"] for one in x), {"stability": 5, "domain": [{"v": 0}, {"v": 5}]}),
+    ("numbers and none", lambda x: sum(v is not None for v in x), {"stability": 1, "domain": [1.0, 2.5, None]}),
+    ("thirty records at least", lambda x: float(x.max()), {"stability": 1, "domain": THIRTY, "relation": "substitute"}),
+    ("a generator", lambda x: (v for v in x), {"stability": 1, "metric": "symmetric", "domain": [1, 2]}),
+    ("large numbers", lambda x: 10**400 * len(x), {"stability": 10**400}),
+)  # fmt: skip
 
 
 def found(function: Callable[[Any], Any], given: dict[str, Any]) -> Finding:
@@ -152,6 +163,64 @@ def test_a_stage_with_noise_is_an_error() -> None:
     rng = random.Random(1)
     finding = found(lambda x: len(x) + rng.random(), {"stability": 1})
     assert finding.verdict is Verdict.ERROR
+
+
+BUFFER = np.zeros(1)
+NOISE = random.Random(1)
+
+
+def reused(records: Any) -> Any:
+    """A stage that gives the same array each time."""
+    BUFFER[0] = 5 * len(records)
+    return BUFFER
+
+
+FEW = Domain(shape=Records(most=3), bounds=(0, 2), integers=True)
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "verdict"),
+    [
+        (reused, {"metric": "l1"}, Verdict.VIOLATED),
+        (lambda x: [2**53 + bool(len(x)), 0.5], {"stability": 0, "metric": "l1"}, Verdict.VIOLATED),
+        (lambda x: {"n": 100 * len(x)}, {"metric": "symmetric"}, Verdict.ERROR),
+        (lambda x: x.nothing, {}, Verdict.ERROR),
+        (lambda _: NOISE.random(), {}, Verdict.ERROR),
+        (lambda x: len(x) + (NOISE.random() < 1e-2), {}, Verdict.ERROR),
+        (lambda x: 1.0000001 * len(x), {"relax": 1e-6}, Verdict.PROVED),
+    ],
+)
+def test_no_finite_domain_makes_a_proof_of_what_is_none(
+    function: Callable[[Any], Any], given: dict[str, Any], verdict: Verdict
+) -> None:
+    assert found(function, {"stability": 1, "domain": FEW, **given}).verdict is verdict
+
+
+def test_proofs_and_refutations_are_those_of_brute_force() -> None:
+    rng = random.Random(3)
+    for _ in range(20):
+        table = {size: rng.randrange(3) for size in range(4)}
+        weights = [rng.randrange(3) for _ in range(3)]
+        relation = rng.choice(["add-remove", "substitute"])
+
+        def stage(records: Any, table: Any = table, weights: Any = weights) -> int:
+            return table[len(records)] + sum(weights[int(record)] * (at + 1) for at, record in enumerate(records))
+
+        datasets = [list(one) for size in range(4) for one in itertools.product(range(3), repeat=size)]
+        apart = max(
+            abs(stage(one) - stage(other))
+            for one, other in itertools.product(datasets, repeat=2)
+            if (relation == "substitute" and len(one) == len(other) and sum(map(int.__ne__, one, other)) == 1)
+            or (relation == "add-remove" and other in [one[:at] + one[at + 1 :] for at in range(len(one))])
+        )
+        for bound, verdict in ((apart, Verdict.PROVED), (apart - Fraction(1, 2), Verdict.VIOLATED)):
+            assert found(stage, {"stability": bound, "domain": FEW, "relation": relation}).verdict is verdict
+
+
+@pytest.mark.parametrize("given", [{"relax": -0.5}, {"relax": math.nan}, {"seconds": 0}])
+def test_a_senseless_setting_is_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        audit(Target.stage(len, stability=1), **given)
 
 
 def test_a_declared_pair_is_tried() -> None:

@@ -83,6 +83,7 @@ ROUTES: Sequence[tuple[Sequence[Part], Callable[[float], float], Sequence[float]
     ([Part("gaussian", 1.0, 0.01)], of_sample(1.0, 0.01), (0.0, 0.05, 2.0)),
     ([Part("gaussian", Fraction(1, 3), 0.999)], of_sample(3.0, 0.999), (0.3, 1.5)),
     ([Part("gaussian", 1.0, 0.1, 2)], twice(1.0, 0.1), (0.2, 1.5)),
+    ([Part("gaussian", Fraction(10, 9), 0.05, 2)], twice(0.9, 0.05), (0.0,)),
     ([Part("response", 0.1, count=10)], of_responses(0.1, 10), (0.0, 0.5, 0.9)),
     ([Part("laplace", 0.7)], lambda at: -math.expm1((at - 0.7) / 2), (0.0, 0.5)),
     ([Part("gaussian", 0.8), Part("response", 0.4)], of_both(0.8, 0.4), (0.5, 2.0)),
