@@ -49,8 +49,8 @@ REMEMBERED = 4
 SLOW = 0.1
 """Where a pair takes so many seconds, larger datasets than its own are not tried."""
 
-SHRINKS = 600
-"""So many smaller pairs are tried of one that breaks the claim."""
+SHRINK_SECONDS, SHRINKS = 3.0, 600
+"""For so many seconds, so many smaller pairs are tried of one that breaks the claim."""
 
 SECONDS = 10.0
 """The most processor seconds of a run; small datasets come first."""
@@ -252,10 +252,10 @@ def _violated(study: _Study, worst: tuple[Distance, Neighbours], finding: Callab
     """The finding of a pair that breaks the claim, made small, and run once more."""
     (distance, pair), stage = worst, study.stage
     enough = study.allowed if _by_rounding(study, distance) else max(study.allowed, distance / 2)
-    tries = itertools.count()
+    tries, ends = itertools.count(), time.process_time() + SHRINK_SECONDS
 
     def breaks(smaller: Neighbours) -> bool:
-        if next(tries) >= SHRINKS or study.spent or not all(map(stage.takes, smaller)):
+        if next(tries) >= SHRINKS or time.process_time() > ends or not all(map(stage.takes, smaller)):
             return False
         found = study.apart(smaller)
         return found > study.allowed and found >= enough

@@ -106,10 +106,8 @@ SOUND: Sequence[tuple[str, Callable[[Any], Any], dict[str, Any]]] = (
 
 def found(function: Callable[[Any], Any], given: dict[str, Any]) -> Finding:
     """What an audit of a stage finds."""
-    rest = {name: value for name, value in given.items() if name == "relax"}
-    (finding,) = audit(
-        Target.stage(function, name="stage", **{k: v for k, v in given.items() if k not in rest}), **rest
-    )
+    declared = {name: value for name, value in given.items() if name != "relax"}
+    (finding,) = audit(Target.stage(function, name="stage", **declared), relax=given.get("relax", 0.0), seconds=1.0)
     return finding
 
 
