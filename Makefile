@@ -25,10 +25,10 @@ reports: $(READY)  ## run every experiment with its full budget, and rewrite rep
 unit: $(READY)  ## run the unit tests, in about a minute: after each edit
 	$(BIN)/$(PYTEST) tests/unit
 
-test: $(READY)  ## run the unit tests and the statistical ones, in some eight minutes
+test: $(READY)  ## run the unit tests and the statistical ones, in some seven minutes
 	$(BIN)/$(PYTEST) --durations=40 tests/unit tests/statistical
 
-system: $(READY)  ## run what starts processes or takes long: whole journeys, in some twelve minutes
+system: $(READY)  ## run what starts processes or takes long: whole journeys, in some twenty minutes
 	$(BIN)/$(PYTEST) --durations=40 tests/system
 
 docs: $(DOCS_READY) site/.node/.ready  ## build the site, in English and Chinese, into site/; its first page is site/index.html
