@@ -268,19 +268,8 @@ class Audit:
         require_ieee_arithmetic()
         _require_settings(self.trials, self.seconds, self.alpha, self.seed)
         turns = self._turns()
-        slow = self._is_slow(turns)
-        until_refuted = self.until_refuted or slow
         try:
-            for most, ahead in self._rounds(turns, slow=slow):
-                for place, turn in enumerate(ahead):
-                    trials = min(most, self.trials or turn.affordable(ahead[place:]))
-                    if self.trials is None and any(turn.refutes for turn in turns):
-                        trials = min(trials, DEFAULT_TRIALS)  # what is refuted needs no subtler evidence
-                    self._tell(turn, trials)
-                    if trials > turn.trials:
-                        turn.judge_all(trials, rounds=2 if until_refuted else 1, until_refuted=slow)
-                    if turn.refutes and (until_refuted or getattr(turn.attack, "decides_alone", False)):
-                        break
+            self._judge(turns, slow=self._is_slow(turns))
         except KeyboardInterrupt as interrupt:
             made = supported([finding for turn in turns for finding in turn.findings], self.target)
             raise Interrupted(made) from interrupt
@@ -289,6 +278,20 @@ class Audit:
         for turn in turns:
             turn.findings = tuple(itertools.islice(named, len(turn.findings)))
         return [turn for turn in turns if turn.trials]
+
+    def _judge(self, turns: Sequence[Turn], *, slow: bool) -> None:
+        """Let the attacks of each round judge what they planned."""
+        until_refuted = self.until_refuted or slow
+        for most, ahead in self._rounds(turns, slow=slow):
+            for place, turn in enumerate(ahead):
+                trials = min(most, self.trials or turn.affordable(ahead[place:]))
+                if self.trials is None and any(turn.refutes for turn in turns):
+                    trials = min(trials, DEFAULT_TRIALS)  # what is refuted needs no subtler evidence
+                self._tell(turn, trials)
+                if trials > turn.trials:
+                    turn.judge_all(trials, rounds=2 if until_refuted else 1, until_refuted=slow)
+                if turn.refutes and (until_refuted or getattr(turn.attack, "decides_alone", False)):
+                    break
 
     def _tell(self, turn: Turn, trials: int) -> None:
         """Say how fast an attack's trials are drawn, where a time is kept."""

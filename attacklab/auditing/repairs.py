@@ -10,6 +10,7 @@ from typing import Any
 from attacklab.auditing.flaws import Flaw, catalogue
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.findings import FAILURE, ON_LATTICE, ROUNDED, TOO_LITTLE, Finding, Verdict
+from attacklab.model.stage import Stage
 from attacklab.model.targets import Kind, Target
 
 FAILS, LITTLE_NOISE, LATTICE, ROUNDING = "fails", "little_noise", "lattice", "rounded_utilities"
@@ -25,7 +26,7 @@ MOST_STEPS = 2**44
 """Noise of more steps than that may not fit such a grid."""
 
 
-def finding_of(target: Target, attack: str, verdict: Verdict, reason: str, **rest: Any) -> Finding:
+def finding_of(target: Target | Stage, attack: str, verdict: Verdict, reason: str, **rest: Any) -> Finding:
     """A finding of an attack on a target; `rest` are its other fields, with the target's claim by default."""
     rest = {"claim": target.claim, "relation": target.relation, "target_version": target.version, **rest}
     return Finding(

@@ -39,7 +39,7 @@ SPARE_BITS = 64
 """Of a mass, beyond those of δ: roundings of 2^20 cells in 2^20 releases are then 2^−24 of δ together."""
 
 BITS_OF_ONE = 4096
-"""Of the closed form for one release, in which nearly equal numbers are subtracted."""
+"""The precision of the closed form for one release, which subtracts nearly equal numbers."""
 
 BEYOND = math.log(2.0**40)
 """What lies beyond the grid is about e^−BEYOND of δ."""

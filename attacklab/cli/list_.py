@@ -101,7 +101,7 @@ def _targets() -> Iterator[dict[str, str]]:
 
 
 def _sources(folder: str) -> Iterator[tuple[Path, ast.Module]]:
-    """The files of a folder of the lab, and their syntax trees; none where there is no lab."""
+    """The files of a folder of the lab with their syntax trees. Without a lab there are none."""
     for file in sorted(Path(folder).glob("*.py")) if is_lab(Path.cwd()) else ():
         try:
             yield file, ast.parse(file.read_bytes())

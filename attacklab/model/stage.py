@@ -102,6 +102,8 @@ def stage(
     by = Relation(relation)
     if by not in (Relation.ADD_REMOVE, Relation.SUBSTITUTE):
         raise UsageError(f"relation of a stage must be add-remove or substitute, not {by}")
+    if any(pair.relation is not by for pair in pairs):
+        raise UsageError(f"each pair of a stage must be one of {by} neighbours, as NeighbouringPair.records makes them")
     claim = Stability(_bound(stability(d_in) if callable(stability) else stability), Metric(metric), d_in)
     return Stage(
         function=function,

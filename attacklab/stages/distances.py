@@ -75,7 +75,7 @@ def exact(number: Any) -> Fraction | str:
     """A number as the rational that it is; NaN and the infinities by their names.
 
     Raises:
-        TypeError: it is no real number.
+        TypeError: it is not a real number.
     """
     value = number.item() if isinstance(number, np.generic) else number
     if isinstance(value, np.longdouble):  # Python has no type for it
@@ -83,7 +83,7 @@ def exact(number: Any) -> Fraction | str:
     if isinstance(value, Rational):
         return Fraction(value)
     if not isinstance(value, float | Decimal):
-        raise TypeError(f"{type(value).__name__} is no real number")
+        raise TypeError(f"{type(value).__name__} is not a real number")
     return Fraction(value) if math.isfinite(value) else str(abs(value) if math.isnan(value) else value)
 
 
@@ -117,7 +117,7 @@ def _flat(output: Any) -> tuple[tuple[int, ...], list[Fraction | str]]:
 
 
 def _records(output: Any) -> Counter[Any]:
-    """The records of an output, each by what tells it from others bit for bit."""
+    """How often an output has each record. Two records are the same if all their bits are."""
     if output is None:
         return Counter()
     if isinstance(output, Mapping | str):

@@ -8,7 +8,6 @@ That a claim held wherever it was tried proves nothing, unless every dataset of 
 from __future__ import annotations
 
 import copy
-import functools
 import inspect
 import itertools
 import math
@@ -25,6 +24,7 @@ from hypothesis import seed as seeded
 from hypothesis import strategies as st
 from hypothesis import target as towards
 
+from attacklab.auditing.repairs import finding_of
 from attacklab.model.claims.base import require_numbers
 from attacklab.model.claims.stability import number_text
 from attacklab.model.domains import Domain
@@ -44,7 +44,7 @@ SEARCHED = 300
 """So many datasets the search then tries."""
 
 REMEMBERED = 4
-"""Of datasets of so many records the first output is kept: a later one has to be the same."""
+"""The first output of a dataset of up to so many records is kept; later outputs must equal it."""
 
 SLOW = 0.1
 """Where a pair takes so many seconds, larger datasets than its own are not tried."""
@@ -162,7 +162,10 @@ def stability(stage: Stage, *, relax: float = 0.0, seed: int = 0, seconds: float
     if relax < 0:
         raise UsageError(f"relax must be at least 0, not {relax}")
     study = _Study(stage, Fraction(relax), time.process_time() + seconds)
-    finding = functools.partial(_finding, study, seed=seed, again=again)
+
+    def finding(verdict: Verdict, reason: str, **rest: Any) -> Finding:
+        return finding_of(stage, NAME, verdict, reason, seed=seed, replay=again, trials=2 * study.tried, **rest)
+
     values = finite_values(stage)
     try:
         whole = _all_tried(study, values, seed)
@@ -180,8 +183,9 @@ def stability(stage: Stage, *, relax: float = 0.0, seed: int = 0, seconds: float
     farthest = f"the outputs furthest apart are {number_text(_plain(study, study.worst[0]))} apart{room}"
     if whole and values:
         inputs = sum(len(values) ** size for size in range(int(sizes_of(stage)[0]), int(sizes_of(stage)[1]) + 1))
-        scope = Scope(Reach.INPUTS, inputs, study.tried)
-        return finding(Verdict.PROVED, f"of all {study.tried:,} pairs, {farthest}", scope=scope)
+        pairs = study.tried - len(stage.pairs)
+        scope = Scope(Reach.INPUTS, inputs, pairs)
+        return finding(Verdict.PROVED, f"of all {pairs:,} pairs, {farthest}", scope=scope)
     return finding(Verdict.NOT_DETECTED, f"of {study.tried:,} pairs tried, {farthest}")
 
 
@@ -393,20 +397,3 @@ def _witness(stage: Stage) -> Witness | None:
         return Witness(file=Path(inspect.getfile(function)).as_posix(), line=start, source=lines[0].strip())
     except (OSError, TypeError):
         return None
-
-
-def _finding(study: _Study, verdict: Verdict, reason: str, *, seed: int, again: str, **rest: Any) -> Finding:
-    stage = study.stage
-    return Finding(
-        target=stage.name,
-        target_version=stage.version,
-        attack=NAME,
-        verdict=verdict,
-        reason=reason,
-        claim=stage.claim,
-        relation=stage.relation,
-        seed=seed,
-        replay=again,
-        trials=2 * study.tried,
-        **rest,
-    )

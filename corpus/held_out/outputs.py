@@ -347,7 +347,7 @@ FAILURES_AND_TYPES = in_group(
 # fmt: on
 
 
-# Noise of a narrow format, hidden by what is done to it before it is released.
+# The noise has a narrow number format. What the code does to it before the release hides that.
 
 
 def noise_of_six_digits(answer: float, trials: int, rng: Rng) -> list[float]:

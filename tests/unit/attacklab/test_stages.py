@@ -273,6 +273,7 @@ def test_distances_agree_with_an_independent_count() -> None:
         {"stability": 1, "metric": "l3"},
         {"stability": 1, "d_in": 0},
         {"stability": 1, "relation": "node"},
+        {"stability": 1, "pairs": [NeighbouringPair(np.zeros(1), np.zeros(9), None)]},
         {"stability": 1, "domain": []},
         {"stability": 1, "domain": complex},
         {"stability": 1, "domain": "abc"},

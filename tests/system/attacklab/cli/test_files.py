@@ -49,7 +49,7 @@ LEAVING = "import atexit\natexit.register(print, 'goodbye')\n"
 LEAKING = "audit targets.py:leaking --kind noise --epsilon 1 --attack low_bit_laplace --trials 2000 --workers 1"
 
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no forks there")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")
 
 
 @pytest.fixture

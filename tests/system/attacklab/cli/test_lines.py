@@ -9,7 +9,7 @@ import pytest
 
 from tests.system.attacklab.cli.lines import FILES, blocks, ended, write_files
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no forks there")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")
 MADE = {"lab/reports", "reports", "here", ".out", ".err", "lab/.out", "lab/.err", "answers", "loop.json"}
 
 

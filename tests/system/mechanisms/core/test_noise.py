@@ -201,7 +201,7 @@ def test_few_words_are_open_and_fewer_need_an_inversion(evidence: Evidence) -> N
 
 @pytest.mark.parametrize("evidence", [DiscreteLaplace(Fraction(1)), RoundedGaussian(Fraction(10**6))], indirect=True)
 def test_a_table_with_a_word_too_many_is_found_out(evidence: Evidence, request: Any) -> None:
-    """The count above can tell: every cell's words are raised by what its last step lacks, and one unit more."""
+    """The check above can fail: one unit more than the last step lacks breaks every cell."""
     law = request.node.callspec.params["evidence"]
     words, width = counted(evidence), 1 << evidence["width_bits"]
     with mpmath.workdps(60):
