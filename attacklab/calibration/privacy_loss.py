@@ -122,7 +122,8 @@ def _delta_of_one(part: Part, epsilon: float) -> Interval:
         added = Masses(p.above(), q.above()).sampled(part.rate)
         removed = Masses(other_p.below(), other_q.below()).sampled(part.rate)
         both = [added.p - at.exp() * added.q, removed.q - at.exp() * removed.p]
-        return Interval(*(max(_mpfr(end(ball)) for ball in both) for end in (type(at).lower, type(at).upper)))
+        ends = [[_mpfr(end(ball)) for ball in both] for end in (type(at).lower, type(at).upper)]
+        return Interval(max(gmpy2.mpfr(0), *ends[0]), max(gmpy2.mpfr(0), *ends[1]))
 
 
 def _refined(

@@ -93,7 +93,7 @@ def _experiments() -> Iterator[dict[str, str]]:
 def _targets() -> Iterator[dict[str, str]]:
     folder = Path(*TARGETS.split("."))
     for file, source in _sources(str(folder)):
-        is_offered = f"from {TARGETS}.{file.stem} import" in (folder / "__init__.py").read_text()
+        is_offered = f"from {TARGETS}.{file.stem} import" in (folder / "__init__.py").read_text("utf-8")
         for made in source.body if is_offered or file.name == "__init__.py" else ():
             if isinstance(made, ast.FunctionDef) and (made.decorator_list or not is_offered) and made.name[0] != "_":
                 about = (ast.get_docstring(made) or "").partition("\n")[0]

@@ -19,6 +19,7 @@ from attacklab.auditing.ordinary import best
 from attacklab.auditing.repairs import flaw_of
 from attacklab.auditing.statistics.power import POWER
 from attacklab.auditing.statistics.reasons import above_text
+from attacklab.model.claims import Stability
 from attacklab.model.findings import Finding, Verdict, decisive, lower_text, upper_text
 from attacklab.model.plain_text import WIDTH, plain
 from attacklab.reporting.wording import claim_text, inputs_text, repair_text, told_once
@@ -200,6 +201,7 @@ def _remarks(findings: Sequence[Finding], ended: Outcome, flaws: int) -> Iterato
         refuted.update(titles)
         if titles and (ended in (Outcome.FAIL, Outcome.PASS) or label in ("notes", "passed")):
             yield f"{label}: {', '.join(titles)}"
+    yield from (finding.reason for finding in findings if finding.counterexample)
     if any(finding.refutes and finding.is_proof for finding in findings):
         yield f"inputs: {inputs_text(next(finding for finding in findings if finding.refutes))}"
     if ended not in (Outcome.FAIL, Outcome.PASS):
@@ -231,6 +233,8 @@ def _notes(findings: Sequence[Finding], ended: Outcome, rows: Sequence[Row], mor
         yield "Fix", f"exactdp.{code}" if code else repair_text(strongest)
         yield "Certainty", _certainty(strongest, findings)
         yield "Run again", strongest.replay or "not exactly: your function makes its own random numbers"
+    elif ended is Outcome.PASS and isinstance(findings[0].claim, Stability):
+        yield "Tried", findings[0].reason
     elif ended is Outcome.PASS:
         leak = max((one.smallest_detectable or 0.0 for one in findings), default=0.0)
         power = f"an advantage above {upper_text(leak)} would have been found {POWER:.0%} of the time" if leak else ""

@@ -55,6 +55,8 @@ SHRINK_SECONDS, SHRINKS = 3.0, 600
 SECONDS = 10.0
 """The most processor seconds of a run; small datasets come first."""
 
+AGAIN = "audit the same stage once more: nothing in it is random"
+
 UNSTEADY = "a stage has no noise and no memory; declare a release by its kind"
 
 ROUNDING = Fraction(1, 10**6)
@@ -144,7 +146,9 @@ class _Study:
         return time.process_time() > self.until
 
 
-def stability(stage: Stage, *, relax: float = 0.0, seed: int = 0, seconds: float = SECONDS, again: str = "") -> Finding:
+def stability(
+    stage: Stage, *, relax: float = 0.0, seed: int = 0, seconds: float = SECONDS, again: str = AGAIN
+) -> Finding:
     """Look for neighbours whose outputs lie further apart than a stage claims.
 
     Args:
@@ -152,7 +156,6 @@ def stability(stage: Stage, *, relax: float = 0.0, seed: int = 0, seconds: float
         relax: the claim is judged with this part of it added, to leave rounding out.
         seed: of the search.
         seconds: the most processor seconds.
-        again: the line that replays the finding.
 
     Returns:
         VIOLATED with a counterexample; PROVED for every input of a finite domain; NOT_DETECTED with the largest
@@ -164,7 +167,7 @@ def stability(stage: Stage, *, relax: float = 0.0, seed: int = 0, seconds: float
     study = _Study(stage, Fraction(relax), time.process_time() + seconds)
 
     def finding(verdict: Verdict, reason: str, **rest: Any) -> Finding:
-        return finding_of(stage, NAME, verdict, reason, seed=seed, replay=again, trials=2 * study.tried, **rest)
+        return finding_of(stage, NAME, verdict, reason, seed=seed, replay=AGAIN, trials=2 * study.tried, **rest)
 
     values = finite_values(stage)
     try:

@@ -221,6 +221,15 @@ def test_a_senseless_setting_is_refused(given: dict[str, Any]) -> None:
         audit(Target.stage(len, stability=1), **given)
 
 
+def test_the_screen_shows_both_inputs_and_promises_no_power() -> None:
+    broken = str(audit(Target.stage(lambda x: 2 * len(x), name="twice", stability=1, domain=[7.0])))
+    assert "[7.0] gives 2, [] gives 0: 2 apart" in broken
+    assert "random numbers" not in broken
+    sound = str(audit(Target.stage(len, stability=1)))
+    assert "attacklab prove" not in sound
+    assert "pairs tried" in sound
+
+
 def test_a_declared_pair_is_tried() -> None:
     pair = NeighbouringPair.records(np.array([7.0, 1.0]), np.array([1.0]), Relation.ADD_REMOVE)
     given = {"stability": 1, "domain": [1.0, 2.0], "pairs": [pair]}
