@@ -146,9 +146,7 @@ class _Study:
         return time.process_time() > self.until
 
 
-def stability(
-    stage: Stage, *, relax: float = 0.0, seed: int = 0, seconds: float = SECONDS, again: str = AGAIN
-) -> Finding:
+def stability(stage: Stage, *, relax: float = 0.0, seed: int = 0, seconds: float = SECONDS) -> Finding:
     """Look for neighbours whose outputs lie further apart than a stage claims.
 
     Args:
