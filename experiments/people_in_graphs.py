@@ -3,11 +3,10 @@
 Two graphs are edge neighbours if one edge tells them apart, and node neighbours if one person's edges do, as many as
 these are. A claim for edges promises a person with d friends what group privacy gives: dε. A claim for people needs
 noise for all the edges a person may have, or a bound on them that no one person can move far. Leaving out the people
-with more than D friends is no such bound: who befriends people of exactly D friends takes them out too. The largest
-fractional subgraph with at most D edges a person is one: it moves by at most D.
+with more than D friends is no such bound: who befriends people of exactly D friends takes them out too.
 
-Sources: Dwork and Roth 2014, section 2.3 (edges and nodes) and theorem 2.2 (groups); Kasiviswanathan, Nissim,
-Raskhodnikova and Smith 2013, 'Analyzing Graphs with Node Differential Privacy', section 4 (the flow).
+Sources: Dwork and Roth 2014, section 2.3 (edges and nodes) and theorem 2.2 (groups); bounds that hold are in
+Kasiviswanathan, Nissim, Raskhodnikova and Smith 2013, 'Analyzing Graphs with Node Differential Privacy'.
 """
 
 from __future__ import annotations
@@ -18,10 +17,6 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import maximum_flow
-
 from attacklab.laws import Law, Limits, advantage, enumerate_law, smallest_epsilon
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Role
@@ -30,7 +25,7 @@ from experiments.common.karate_club import CLUB, PEOPLE, Graph, degrees, rewired
 from experiments.common.paragraphs import PARAGRAPHS
 from mechanisms.published import discrete_laplace
 
-QUESTION = "What does an ε for the edges of a graph promise to its people, and what does an ε for people cost?"
+QUESTION = "What does an ε for the edges of a graph promise to its people?"
 
 EPSILON = 1
 MOST_FRIENDS = max(degrees(CLUB).values())
@@ -40,7 +35,7 @@ EDGES = 10
 
 
 def collect(settings: Settings) -> Collected:
-    """Find the ε of people under a claim for edges, and how far one person moves the bounded counts."""
+    """Find the ε of people under a claim for edges, and how far one person moves a bounded count."""
     limits = Limits(unresolved=Fraction(1, 1 << settings.budget(60, 40)))
     law, wide = (enumerate_law(discrete_laplace, Fraction(scale, EPSILON), limits=limits) for scale in (1, EDGES))
     friends = sorted(set(degrees(CLUB).values()))
@@ -56,8 +51,6 @@ def collect(settings: Settings) -> Collected:
         "naive_move": [
             max(abs(among_few_friends(CLUB, d) - among_few_friends(g, d)) for g in moves[d]) for d in bounds
         ],
-        "flow_move": [max(abs(fractional_edges(CLUB, d) - fractional_edges(g, d)) for g in moves[d]) for d in bounds],
-        "kept": [fractional_edges(CLUB, d) for d in bounds],
     }
     return Collected((), measured)
 
@@ -84,42 +77,8 @@ def among_few_friends(graph: Graph, bound: int) -> int:
     return sum(max(friends[first], friends[second]) <= bound for first, second in graph)
 
 
-def fractional_edges(graph: Graph, bound: int) -> float:
-    """The most that weights in [0, 1] on the edges can add up to with at most `bound` at each person.
-
-    It is half of the largest flow in which every person sends and receives at most `bound`, and every edge carries at
-    most 1 each way. Taking a person away takes at most 2·`bound` of that flow with it.
-    """
-    source, sink = 0, 2 * PEOPLE + 1
-    arcs = {(source, person): bound for person in range(1, PEOPLE + 1)}
-    arcs |= {(PEOPLE + person, sink): bound for person in range(1, PEOPLE + 1)}
-    for first, second in graph:
-        arcs[first, PEOPLE + second] = arcs[second, PEOPLE + first] = 1
-    tails, heads = zip(*arcs, strict=True)
-    capacities = np.fromiter(arcs.values(), dtype=np.int32)
-    network = csr_array((capacities, (tails, heads)), shape=(sink + 1, sink + 1))
-    return float(maximum_flow(network, source, sink).flow_value) / 2
-
-
-def mean_noise(scale: float) -> float:
-    """The mean of |n| for discrete Laplace noise: 2q/(1 − q²) with q = e^(−1/scale)."""
-    q = math.exp(-1 / scale)
-    return 2 * q / (1 - q * q)
-
-
-def errors(measured: dict[str, Any]) -> list[float]:
-    """A bound on the mean error of the noisy flow, as a share of the answer, by its bound on friends.
-
-    What the bound leaves out counts in full, and the noise lies on the flow's grid of halves.
-    """
-    return [
-        (len(CLUB) - kept + mean_noise(2 * bound / EPSILON) / 2) / len(CLUB)
-        for bound, kept in zip(measured["bounds"], measured["kept"], strict=True)
-    ]
-
-
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """What a person is promised, what a person moves, and what it costs to hide that."""
+    """What a person is promised, and what a person moves."""
     measured = data["measured"]
     friends, bounds = measured["friends"], measured["bounds"]
     panels = [
@@ -143,18 +102,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
             "change of the count",
             [
                 line("people above D left out", Role.NAIVE, bounds, measured["naive_move"]),
-                line("largest fractional subgraph", Role.EXACT, bounds, measured["flow_move"]),
                 line("noise is scaled to D", Role.CEILING, bounds, bounds),
-            ],
-        ),
-        panel(
-            f"The price at ε = {EPSILON:g}",
-            "bound on friends, D",
-            "mean error / number of edges",
-            [
-                line("people, by the fractional subgraph", Role.EXACT, bounds, errors(measured)),
-                line("people, unbounded", Role.OTHER, bounds, [_error(PEOPLE - 1)] * len(bounds)),
-                line("edges", Role.IDEAL, bounds, [_error(1)] * len(bounds)),
             ],
         ),
     ]
@@ -162,16 +110,11 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     return [figure("people_in_graphs", caption, panels)]
 
 
-def _error(sensitivity: int) -> float:
-    return mean_noise(sensitivity / EPSILON) / len(CLUB)
-
-
 def explain(data: dict[str, Any]) -> str:
-    """What is promised to whom, and what that costs."""
+    """What is promised to whom."""
     measured = data["measured"]
     excess = [move / d for d, move in zip(measured["bounds"], measured["naive_move"], strict=True)]
     worst = max(range(len(excess)), key=excess.__getitem__)
-    off = errors(measured)
     return PARAGRAPHS["people_in_graphs"].format(
         measured=measured,
         people=PEOPLE,
@@ -184,12 +127,6 @@ def explain(data: dict[str, Any]) -> str:
         few_ceiling=math.tanh(EPSILON / 2),
         wide_most=measured["wide_epsilon"][-1],
         above=sum(friends > EDGES for friends in degrees(CLUB).values()),
-        widest=PEOPLE - 1,
-        node_error=_error(PEOPLE - 1),
-        edge_error=_error(1),
         naive=measured["naive_move"][worst],
         naive_at=measured["bounds"][worst],
-        flow_share=max(move / d for d, move in zip(measured["bounds"], measured["flow_move"], strict=True)),
-        best_at=measured["bounds"][off.index(min(off))],
-        flow_error=min(off),
     )

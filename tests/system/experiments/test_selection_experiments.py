@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-import random
 from fractions import Fraction
 
-import numpy as np
 import pytest
-from scipy.optimize import linprog
 
 from attacklab.laws import Law, Limits, enumerate_law
 from experiments import accuracy_of_selection, people_in_graphs, pumpkin_auction
-from experiments.common.karate_club import CLUB, PEOPLE, Graph, degrees, rewired
+from experiments.common.karate_club import CLUB, PEOPLE, degrees
 from mechanisms.exponential.exact import exact_exponential
 from mechanisms.published import discrete_laplace
 
@@ -84,30 +81,8 @@ def test_the_club_is_the_published_one() -> None:
     assert all(first < second for first, second in CLUB)
 
 
-def by_linear_programme(graph: Graph, bound: int) -> float:
-    """The same maximum as `fractional_edges`, without a flow."""
-    edges = sorted(graph)
-    at = np.array([[person in edge for edge in edges] for person in range(1, PEOPLE + 1)], dtype=float)
-    return -float(linprog([-1.0] * len(edges), A_ub=at, b_ub=[bound] * PEOPLE, bounds=(0, 1)).fun)
-
-
-@pytest.mark.parametrize("bound", [1, 2, 4, 16])
-def test_the_flow_is_the_largest_fractional_subgraph(bound: int) -> None:
-    source = random.Random(bound)
-    people = range(1, PEOPLE + 1)
-    drawn = frozenset((a, b) for a in people for b in range(a + 1, PEOPLE + 1) if source.random() < 0.2)
-    for graph in (CLUB, drawn):
-        assert people_in_graphs.fractional_edges(graph, bound) == pytest.approx(by_linear_programme(graph, bound))
-
-
-def test_one_person_moves_the_flow_by_no_more_than_the_bound_and_the_truncation_by_more() -> None:
-    source = random.Random(1)
-    for bound in (1, 3, 12):
-        graphs = people_in_graphs.rewirings(bound)
-        for person in range(1, PEOPLE + 1, 5):
-            drawn = frozenset(source.sample(range(1, PEOPLE + 1), source.randrange(PEOPLE))) - {person}
-            graphs.append(rewired(CLUB, person, drawn))
-        whole = people_in_graphs.fractional_edges(CLUB, bound)
-        assert all(abs(whole - people_in_graphs.fractional_edges(graph, bound)) <= bound for graph in graphs)
-    few = people_in_graphs.among_few_friends(CLUB, 12)
-    assert max(abs(few - people_in_graphs.among_few_friends(graph, 12)) for graph in graphs) > 12
+@pytest.mark.parametrize("bound", [3, 6, 12])
+def test_one_person_gets_around_the_bound_on_friends(bound: int) -> None:
+    few = people_in_graphs.among_few_friends(CLUB, bound)
+    moves = [abs(few - people_in_graphs.among_few_friends(graph, bound)) for graph in people_in_graphs.rewirings(bound)]
+    assert max(moves) > bound
