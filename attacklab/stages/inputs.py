@@ -79,8 +79,14 @@ DATES = (
 SIZES = (4, 8, 16, 32, 64, 100, 128, 256, 500, 512, 1000, 1024, 2048, 4096, 16384, 65536)
 """How many records large datasets have."""
 
+MOST_UNLIKE = 1 << 9
+"""Of large datasets, up to about so many records are unlike the others, in powers of two."""
+
 GRID = 12
 """So many of the values are tried in every dataset of two records and their neighbours; half as many in three."""
+
+EQUAL = 130
+"""Of so many equal records and fewer, one is changed: a count that is rounded jumps at one of these sizes."""
 
 MOST_LISTED = 20_000
 """A domain of more datasets than that is not exhausted."""
@@ -152,6 +158,7 @@ def neighbours(stage: Stage, seed: int) -> Iterator[Neighbours]:
     families: list[Iterable[Neighbours]] = [
         _changed(stage, [], values, (0,)),
         *(_grid(stage, values[:count], size) for count, size in ((len(values), 1), (GRID, 2), (GRID // 2, 3))),
+        (pair for size in range(EQUAL) for pair in _changed(stage, [values[0]] * size, values[:2], (0,))),
         _many(stage, values),
         _shuffled(stage, values, random.Random(seed)),
     ]
@@ -208,7 +215,9 @@ def _many(stage: Stage, values: Sequence[Any]) -> Iterator[Neighbours]:
             [low] * half + [high] * half,
         )
         cycle = list(itertools.islice(itertools.cycle(values), size))
-        for base in (*bases, cycle, [small] * (size - 1) + [high]):
+        few = (1 << bit for bit in range(1, min(half, MOST_UNLIKE).bit_length()))
+        ties = [[high] * k + [low] * (size - k) for k in few]  # where a sum that is rounded to even jumps
+        for base in (*bases, cycle, [small] * (size - 1) + [high], *ties):
             tried = {repr(value): value for value in (high, low, small)}
             yield from _changed(stage, base, tried.values(), (0, size - 1))
 

@@ -43,6 +43,9 @@ MOST_PAIRS = 8_000
 SEARCHED = 300
 """So many datasets the search then tries."""
 
+MOST_DRAWN = 100
+"""Where datasets have more records at the least, there is no search: Hypothesis draws none so large."""
+
 REMEMBERED = 4
 """The first output of a dataset of up to so many records is kept; later outputs must equal it."""
 
@@ -227,7 +230,7 @@ def _searched(study: _Study, seed: int) -> None:
     if numbers and isinstance(stage.domain, Domain | type):
         records = records | st.floats(min(numbers), max(numbers))
     least, most = max(int(least), 1), min(most - stage.claim.changes, max(24, least))
-    if len(values) < 2 or most < least or study.spent:
+    if len(values) < 2 or most < least or least > MOST_DRAWN or study.spent:
         return
     drawn = st.lists(records, min_size=least, max_size=int(most))
 

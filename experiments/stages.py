@@ -1,0 +1,205 @@
+"""Deterministic stages whose claimed stability is wrong, against size, beside stages that keep theirs.
+
+A claim is what a person would write down: how far one record moves the function in real arithmetic, or as it seems. The
+distances are exact, and no pair is given: they are those of `attacklab.stages.inputs`. Source: McSherry 2009, 'Privacy
+Integrated Queries'; of the flaws, `mechanisms/summation/README.md`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab import Domain, Records, Relation, Target, Verdict, audit
+from attacklab.model.claims import Metric
+from attacklab.model.stage import Stage
+from attacklab.reporting.experiment import Collected, Settings
+from attacklab.reporting.figures import Cell, Figure, Matrix, Role
+from attacklab.stages.distances import powered_distance
+from attacklab.stages.inputs import neighbours
+from experiments.common.curves import figure
+from experiments.common.paragraphs import PARAGRAPHS
+
+QUESTION = "How far does one record move what is computed before the noise, in units of what is claimed?"
+
+SIZES = (4, 16, 64, 256, 1024, 4096)
+SECONDS = 2.0
+"""How long an audit of a stage may search."""
+
+MOST_PAIRS = 300
+"""How many pairs are measured of each size."""
+
+STEP, FINE, OFFSET = 2.0**-48, 2.0**-10, 1e6
+Reals: TypeAlias = NDArray[np.float64]
+
+
+def whole(records: Reals, lower: float, step: float) -> list[int]:
+    """Records in whole steps above a bound, each rounded by itself; the differences are exact for the bounds here."""
+    return list(map(int, np.rint((records - lower) / step)))
+
+
+def agreeing_pairs(records: Reals) -> int:
+    """How many pairs of records agree."""
+    counts = np.unique(records, return_counts=True)[1].tolist()
+    return int(sum(count * (count - 1) // 2 for count in counts))
+
+
+def rescaled_sum(records: Reals) -> float:
+    """A sum of records that are scaled by their own range."""
+    low, high = records.min(), records.max()
+    return float(((records - low) / (high - low)).sum()) if high > low else 0.0
+
+
+def histogram(records: Reals) -> list[int]:
+    """How many records lie in each of four cells."""
+    return list(map(int, np.histogram(records, 4, (0.0, 1.0))[0]))
+
+
+def running_sums(records: Reals) -> list[int]:
+    """The sum of the first record, of the first two, and so on, in whole steps of 2^−10."""
+    return list(itertools.accumulate(whole(records, 0.0, FINE)))
+
+
+def fixed_sum(records: Reals) -> Fraction:
+    """The sum of records in [0, 1], in whole steps."""
+    return sum(whole(records, 0.0, FINE)) * Fraction(FINE)
+
+
+def fixed_gaps(records: Reals) -> Fraction:
+    """How far each record lies from the one before, in all, in whole steps."""
+    return sum(abs(b - a) for a, b in itertools.pairwise(whole(records, 0.0, FINE))) * Fraction(FINE)
+
+
+def squares_about_centre(records: Reals) -> Fraction:
+    """The squared deviations from a public centre, in whole steps."""
+    return sum((step - 512) ** 2 for step in whole(records, OFFSET, FINE)) * Fraction(FINE) ** 2
+
+
+Claimed: TypeAlias = "float | Fraction | Callable[[int], float | Fraction]"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A stage with what it claims (for a size, where it is a function), and one that keeps its claim."""
+
+    label: str
+    naive: Callable[[Any], Any]
+    claimed: Claimed
+    sound: Callable[[Any], Any]
+    kept: Claimed
+    bounds: tuple[float, float] = (0.0, 1.0)
+    relation: Relation = Relation.ADD_REMOVE
+    metric: Metric = Metric.ABSOLUTE
+
+    def stage(self, role: Role, size: int) -> Stage:
+        """The stage on datasets of half as many records up to so many."""
+        function, claimed = (self.naive, self.claimed) if role is Role.NAIVE else (self.sound, self.kept)
+        return Target.stage(
+            function,
+            stability=claimed(size) if callable(claimed) else claimed,
+            domain=Domain(shape=Records(least=size // 2, most=size), bounds=self.bounds),
+            metric=self.metric,
+            relation=self.relation,
+            name=f"{role} {self.label}",
+        )
+
+
+SUBSTITUTE, UNIT = Relation.SUBSTITUTE, (0.0, 1.0)
+ROWS = (
+    Row(
+        "sum, rounded once",
+        math.fsum,
+        STEP,
+        lambda x: sum(whole(x, 1.0, STEP)) * Fraction(STEP),
+        STEP,
+        (1.0, 1 + STEP),
+        SUBSTITUTE,
+    ),
+    Row("sum in 16 bits", lambda x: int(x.astype("h").sum(dtype="h")), 120, lambda x: sum(map(int, x)), 120, (0, 120)),
+    Row(
+        "squares in one pass",
+        lambda x: float((x**2).sum() - x.sum() ** 2 / len(x)),
+        1,
+        squares_about_centre,
+        Fraction(1, 4),
+        (OFFSET, OFFSET + 1),
+    ),
+    Row("pairs that agree", agreeing_pairs, 1, agreeing_pairs, lambda size: size - 1),
+    Row("sum over own range", rescaled_sum, 1, fixed_sum, 1),
+    Row("sum cut at own percentile", lambda x: float(np.minimum(x, np.quantile(x, 0.9)).sum()), 1, fixed_sum, 1),
+    Row("every second record", lambda x: float(x[::2].sum()), 1, fixed_sum, 1),
+    Row("median", np.median, lambda size: Fraction(1, size), lambda x: int((x > 0.5).sum()), 1),
+    Row("gaps between records", lambda x: float(np.abs(np.diff(x)).sum()), 1, fixed_gaps, 2),
+    Row("histogram, one replaced", histogram, 1, histogram, 2, UNIT, SUBSTITUTE, Metric.L1),
+    Row("running sums", running_sums, 1 << 10, running_sums, lambda size: size << 10, UNIT, SUBSTITUTE, Metric.L1),
+    Row("count in tens", lambda x: round(len(x), -1), 1, len, 1),
+)
+
+
+def collect(settings: Settings) -> Collected:
+    """Measure each stage at each size, and audit the naive ones where they are furthest off."""
+    sizes = SIZES[: settings.budget(len(SIZES), 4)]
+    rows = [
+        {"label": row.label, "role": role, "ratios": [ratio(row.stage(role, size), settings.seed) for size in sizes]}
+        for role in (Role.NAIVE, Role.EXACT)
+        for row in ROWS
+    ]
+    audited = []
+    for row, measured in zip(ROWS, rows, strict=False):
+        worst = max(sizes, key=dict(zip(sizes, measured["ratios"], strict=True)).__getitem__)
+        audited.append(audit(row.stage(Role.NAIVE, worst), seconds=SECONDS, seed=settings.seed).best)
+    return Collected(audited, {"sizes": sizes, "rows": rows})
+
+
+def ratio(stage: Stage, seed: int) -> float:
+    """The largest distance between neighbours' outputs that is found, in units of the claim; metrics without roots."""
+    pairs = itertools.islice(neighbours(stage, seed), MOST_PAIRS)
+    sides = (tuple(stage.function(stage.dataset(side)) for side in pair) for pair in pairs)
+    return float(
+        max(powered_distance(first, second, stage.claim.metric) for first, second in sides) / stage.claim.bound
+    )
+
+
+def figures(data: dict[str, Any]) -> list[Figure]:
+    """A table of ratios, of the naive stages and of the sound ones."""
+    measured = data["measured"]
+    caption = "The largest distance found between the outputs of neighbours, in units of the claim. Red: above 1."
+    tables = []
+    for role in (Role.NAIVE, Role.EXACT):
+        rows = [row for row in measured["rows"] if row["role"] == role]
+        cells = [[_cell(value) for value in row["ratios"]] for row in rows]
+        columns = [f"{size:,}" for size in measured["sizes"]]
+        names = [row["label"] for row in rows]
+        title = "as people write them" if role is Role.NAIVE else "with a claim that they keep"
+        tables.append(Matrix(title=f"{title}, by records", row_names=names, column_names=columns, cells=cells))
+    return [figure("stages", caption, tables)]
+
+
+def _cell(value: float) -> Cell:
+    text = f"{value:.0f}" if value >= 10 else f"{value:.3g}"
+    return Cell(verdict=Verdict.VIOLATED if value > 1 else Verdict.NOT_DETECTED, text=text)
+
+
+def explain(data: dict[str, Any]) -> str:
+    """Say how far off they are."""
+    measured = data["measured"]
+    naive, sound = ([row for row in measured["rows"] if row["role"] == role] for role in (Role.NAIVE, Role.EXACT))
+    worst = max(naive, key=lambda row: max(row["ratios"]))
+    return PARAGRAPHS["stages"].format(
+        naive=len(naive),
+        refuted=sum(each["verdict"] == Verdict.VIOLATED for each in data["findings"]),
+        sound=len(sound),
+        largest=max(max(row["ratios"]) for row in sound),
+        small=sum(max(row["ratios"][:1]) <= 1 for row in naive),
+        least=measured["sizes"][0],
+        worst=worst["label"],
+        off=max(worst["ratios"]),
+        example=data["findings"][0]["reason"],
+    )
