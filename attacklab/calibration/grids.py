@@ -86,6 +86,15 @@ GRIDS: dict[str, tuple[dict[str, Any], ...]] = {
         [(1e-300, 1e-300), (0.5, 700.0), (1e-300, 1.0)],
     ),
     "zcdp_epsilon": _named("rho delta", product((1e-3, 0.1, 1.0, 2.63), (1e-100, *neighbourhood(1e-20), 1e-6))),
+    "rdp_epsilon": _named(
+        "alpha rdp delta",
+        [
+            (alpha, alpha * rho, delta)
+            for alpha in (1.01, 1.5, 2.0, 8.0, 64.0, 1024.0)
+            for rho in (1e-4, 0.02, 2.0)
+            for delta in (1e-30, 1e-6, 1e-2)
+        ],
+    ),
     # Rates next to 0 and 1 and of 1 itself, few and many steps, a tiny δ.
     "sampled_gaussian_epsilon": _named(
         "sigma rate steps delta",

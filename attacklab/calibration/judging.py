@@ -17,10 +17,13 @@ from typing import Any
 import gmpy2
 
 from attacklab.calibration.quantities import Argument, Arguments, Quantity, Unsafe, quantity
-from attacklab.model.errors import LabFault
+from attacklab.model.errors import LabFault, UsageError
 from attacklab.model.findings import Verdict, environment
 from attacklab.model.intervals import Interval
 from attacklab.model.targets import described, in_one_line
+
+ROUNDING = 1e-12
+"""A number that is unsafe by less than this part of the bound is so by rounding alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +54,11 @@ class CalibrationFinding:
         }
 
     @property
+    def is_rounding(self) -> bool:
+        """Whether the number is refuted for less than `ROUNDING` of the bound."""
+        return self.verdict is Verdict.VIOLATED and self.deviation < ROUNDING
+
+    @property
     def deviation(self) -> float:
         """How far the number is on the unsafe side at least, as a part of the bound; 0 where it is not refuted."""
         if self.verdict is not Verdict.VIOLATED or self.returned is None or self.bound is None:
@@ -67,16 +75,20 @@ def record(findings: Sequence[CalibrationFinding]) -> dict[str, Any]:
 def calibrate(
     about: str | Quantity, function: Callable[..., object], *, name: str, grid: Iterable[Arguments] | None = None
 ) -> list[CalibrationFinding]:
-    """Hold a formula to certified bounds, without any sampling.
+    """Hold a formula to certified bounds, without any sampling. Refuted numbers come first, the worst one before all.
 
     Args:
         about: what the formula computes, or its name.
         function: called with keyword arguments. It raises `ValueError` to refuse them.
         name: of the formula, for the findings.
         grid: the arguments to ask for; by default the ones of the quantity.
+
+    Raises:
+        UsageError: the formula needs a module that is not there.
     """
     known = quantity(about) if isinstance(about, str) else about
-    return [_finding(known, function, name, arguments) for arguments in (known.grid if grid is None else grid)]
+    found = [_finding(known, function, name, arguments) for arguments in (known.grid if grid is None else grid)]
+    return sorted(found, key=lambda finding: -finding.deviation)
 
 
 def _finding(about: Quantity, function: Callable[..., object], name: str, arguments: Arguments) -> CalibrationFinding:
@@ -85,6 +97,8 @@ def _finding(about: Quantity, function: Callable[..., object], name: str, argume
         answer = function(**arguments)
     except LabFault:
         raise
+    except ImportError as error:
+        raise UsageError(f"{name} cannot be called: {in_one_line(error)}") from error
     except ValueError as error:
         reason = f"the formula refused these arguments: {in_one_line(error)}"
         return finding(verdict=Verdict.NOT_APPLICABLE, reason=reason)
@@ -117,11 +131,21 @@ def _judged(about: Quantity, number: float, bound: Interval) -> tuple[Verdict, s
     is_small = about.unsafe is Unsafe.TOO_SMALL
     known = f"{about.meaning} lies in [{bound.lower:.20Dg}, {bound.upper:.20Ug}]"
     if number < bound.lower if is_small else number > bound.upper:
-        part = f"{_deviation(number, bound):.1e}"
-        return Verdict.VIOLATED, f"{number!r} is {about.unsafe} by at least {part} of the bound: {known}"
+        return Verdict.VIOLATED, f"{number!r} is {_how_far(about.unsafe, number, bound)}: {known}"
     if number >= bound.upper if is_small else number <= bound.lower:
         return Verdict.PROVED, f"{number!r} is safe: {known}"
     return Verdict.INCONCLUSIVE, f"neither proved safe nor unsafe: {known}, and so does {number!r}"
+
+
+def _how_far(unsafe: Unsafe, number: float, bound: Interval) -> str:
+    """By how much a number outside of a bound is unsafe, at least."""
+    part, end = _deviation(number, bound), float(bound.lower if unsafe is Unsafe.TOO_SMALL else bound.upper)
+    small, large = sorted((number, end))
+    if part < ROUNDING:
+        return f"{unsafe} by {part:.1e} of the bound, by rounding alone"
+    if small > 0 and large >= 2 * small:
+        return f"{large / small:,.4g} times {unsafe}"
+    return f"{unsafe} by at least {part:.1e} of the bound"
 
 
 def _deviation(number: float, bound: Interval) -> float:

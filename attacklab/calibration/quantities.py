@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import TypeAlias
 
-from attacklab.calibration import budgets, concentrated, gaussian, privacy_loss, tails
+from attacklab.calibration import budgets, concentrated, gaussian, privacy_loss, renyi, tails
 from attacklab.calibration.grids import GRIDS
 from attacklab.calibration.refinement import is_narrow, refined
 from attacklab.model.errors import UsageError
@@ -65,7 +65,7 @@ class Quantity:
 
 @lru_cache(maxsize=4096)
 def _bound(about: Quantity, arguments: tuple[tuple[str, Argument], ...]) -> Interval:
-    if about.source in (_ZCDP, _DOROSHENKO):  # more bits do not narrow these intervals
+    if about.source in (_ZCDP, _RDP, _DOROSHENKO):  # more bits do not narrow these intervals
         return about.enclose(**dict(arguments))
     return refined(lambda: about.enclose(**dict(arguments)), is_narrow)
 
@@ -75,6 +75,7 @@ _DONG = f"Dong, Roth and Su 2022, corollary 3.3; {_BALLE}"
 _BUN = "Bun and Steinke 2016, proposition 1.6"
 _DWORK = "Dwork, McSherry, Nissim and Smith 2006, proposition 1"
 _ZCDP = "Canonne, Kamath and Steinke 2020, proposition 12; attacklab/model/claims/cuts.py; docs/how_to/calibration.md"
+_RDP = "Canonne, Kamath and Steinke 2020, proposition 12; attacklab/calibration/renyi.py"
 _DOROSHENKO = "Doroshenko and others 2022, section 4; attacklab/calibration/privacy_loss.py"
 _VADHAN = "Vadhan 2017, lemma 2.2, with equality where δ is small"
 _GHOSH = "Ghosh, Roughgarden and Sundararajan 2009"
@@ -96,6 +97,7 @@ def _rows() -> Iterator[tuple[str, str, Callable[..., Interval], str]]:
     yield "laplace_scale", "the least scale at which Laplace noise is ε-DP", budgets.scale, _DWORK
     yield "zcdp_delta", "the least δ at ε that all ρ-zCDP mechanisms keep", concentrated.delta, _ZCDP
     yield "zcdp_epsilon", "the least ε at δ that all ρ-zCDP mechanisms keep", concentrated.epsilon, _ZCDP
+    yield "rdp_epsilon", "the least ε at δ that all mechanisms with (alpha, rdp)-RDP keep", renyi.epsilon, _RDP
     yield "laplace_tail", "P[X > t] of Laplace noise", tails.laplace, "its density"
     yield "gaussian_tail", "P[X > t] of Gaussian noise", tails.gaussian, "its density"
     yield "discrete_laplace_tail", "P[X > t] of discrete Laplace noise", tails.discrete_laplace, _GHOSH

@@ -175,6 +175,8 @@ BOTH: dict[str, Formula] = {
 NAIVE: dict[str, Formula] = {name: partial(formula, math) for name, formula in BOTH.items()} | {
     "gaussian_sigma": lambda epsilon, delta, sensitivity: sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon,
     "zcdp_epsilon": _naive_zcdp_epsilon,
+    # α where α − 1 should be.
+    "rdp_epsilon": lambda alpha, rdp, delta: max(0.0, rdp + math.log1p(-1 / alpha) - math.log(alpha * delta) / alpha),
     # The exponent is rounded away from 0, the way that makes a tail smaller.
     "laplace_tail": lambda scale, tail: _laplace_tail(math, 1.0, math.nextafter(tail / scale, math.inf)),
     "gaussian_tail": lambda scale, tail: _gaussian_tail(math, 1.0, math.nextafter(tail / scale, math.inf)),
@@ -202,6 +204,8 @@ _SOUND: dict[str, Formula] = BOTH | {
     "zcdp_epsilon": lambda _, rho, delta: _least_double(
         lambda epsilon: _zcdp_delta(mpmath, rho, mpmath.mpf(epsilon)) <= delta, 1.0
     ),
+    # Mironov 2017, proposition 3.
+    "rdp_epsilon": lambda module, alpha, rdp, delta: rdp - module.log(delta) / (alpha - 1),
     "laplace_tail": _laplace_tail,
     "gaussian_tail": _gaussian_tail,
     "discrete_laplace_tail": _discrete_laplace_tail,

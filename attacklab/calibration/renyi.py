@@ -1,0 +1,54 @@
+"""What (α, ε_α)-RDP of one order implies at δ: at most what the conversion says, at least what two answers show.
+
+Source: Canonne, Kamath and Steinke 2020, proposition 12: ε = ε_α + ln(1 − 1/α) − ln(αδ)/(α − 1). Its proof ends in an
+answer of probability αδ under one input.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import gmpy2
+
+from attacklab.model.bisection import least
+from attacklab.model.intervals import Interval
+
+HALVINGS = 1 << 20
+"""The probability of the answer under the other input is found to this part of its logarithm."""
+
+SHARES = tuple(Fraction(2) ** -halvings for halvings in range(8))
+"""The answer has these parts of the probability that is best where δ is small."""
+
+
+def epsilon(alpha: float, rdp: float, delta: float) -> Interval:
+    """From the largest ε at which a mechanism with (α, rdp)-RDP is known not to have δ to the least that is enough."""
+    order, less = Interval.of(alpha), Interval.of(alpha) - 1
+    enough = max(gmpy2.mpfr(0), (Interval.of(rdp) - (1 / less).log1p() - (order * delta).log() / less).upper)
+    return Interval(min(enough, max(_witnessed(alpha, rdp, delta, share) for share in SHARES)), enough)
+
+
+def _witnessed(alpha: float, rdp: float, delta: float, share: Fraction) -> Any:
+    """The ε of two answers: the first has a share of its best probability p, and the least q that is certified."""
+    p = Interval.of(min(Fraction(alpha) * Fraction(delta), 1 - Fraction(1, 1 << 20)) * share)
+    p = Interval(p.lower, p.lower)
+    most = ((Interval.of(alpha) - 1) * rdp).exp().lower
+    largest = rdp - math.log(delta) / (alpha - 1) + 1
+
+    def answer(step: int) -> Interval:
+        q = p * (Interval.of(largest) * (step - HALVINGS) / HALVINGS).exp()
+        return Interval(q.lower, q.lower)
+
+    def keeps(step: int) -> bool:
+        q = answer(step)
+        return all(_moment(alpha, *laws).upper <= most for laws in ((p, q), (q, p)))
+
+    if not (p.lower > delta and keeps(HALVINGS - 1)):
+        return gmpy2.mpfr(0)
+    return max(gmpy2.mpfr(0), ((p - delta) / answer(least(keeps, 0, HALVINGS - 1))).log().lower)
+
+
+def _moment(alpha: float, p: Interval, q: Interval) -> Interval:
+    order, less = Interval.of(alpha), 1 - Interval.of(alpha)
+    return p.power(order) * q.power(less) + (1 - p).power(order) * (1 - q).power(less)
