@@ -21,15 +21,12 @@ import pytest
 from attacklab.attacks.samplers import TEXTBOOK, reachable
 from attacklab.laws import advantage, one_uniform, step_law
 from attacklab.model.claims import PrivacyClaim
-from experiments.common import lessons
-from experiments.touchable import FIGURES, betting, noisy_doubles, which_database
+from experiments.touchable import FIGURES, betting, which_database
 from mechanisms.exponential.naive import naive_exponential
-from mechanisms.laplace.naive import naive_laplace_inverse_cdf
 from tests.site.conftest import AXE, Visit
 from tests.site.figures import FOLDER, NAMES, ROOT, block, cells, data, document, press, said, shown, texts, words
 
 LANGUAGES = ("en", "zh-CN")
-PHONE = {"width": 390, "height": 844}
 NARROW = {"width": 320, "height": 568}
 ONE_EACH = list({figure.split()[0]: figure for figure in shown()}.values())
 """Every figure once, with one of its games."""
@@ -79,23 +76,6 @@ def test_every_figure_has_its_script_its_data_its_texts_and_a_lesson_which_it_op
     assert {path.stem for path in FOLDER.glob("*.js")} == {*NAMES, "figure"}
 
 
-def test_what_is_said_of_the_two_laws_is_true_of_them() -> None:
-    """From the true answer's neighbours on every step halves, and the ends have the tails."""
-    found = data("two_laws")
-    law, answer, last = found["first"], found["answer"], len(found["first"]) - 1
-    assert last == 12
-    about = texts()["en"]["two_laws"]["about"]
-    assert "probability 5/16 and its neighbours have 11/64; from there, each further step of noise halves" in about
-    assert (law[answer] / found["unit"], law[answer - 1] / found["unit"]) == (5 / 16, 11 / 64)
-    assert law[answer - 1] == law[answer + 1]
-    for beyond in (*range(1, answer - 1), *range(answer + 1, last - 1)):
-        nearer, further = (beyond, beyond + 1) if beyond > answer else (beyond + 1, beyond)
-        assert law[nearer] == 2 * law[further]
-    assert "outputs below 0 or above 12 count as 0 and 12" in about
-    assert f"ε = ln 2 ≈ {found['epsilon']:.3f}" in about
-    assert (law[0], law[last]) == (law[1], law[last - 1])  # 1 + ½ + ¼ + … steps further out
-
-
 def test_both_languages_have_the_same_texts_with_the_same_placeholders() -> None:
     found = texts()
     assert set(found) == {"en", "zh"}
@@ -109,17 +89,6 @@ def test_both_languages_have_the_same_texts_with_the_same_placeholders() -> None
             assert sorted(PLACEHOLDER.findall(sentence)) == sorted(PLACEHOLDER.findall(chinese[key])), (figure, key)
 
 
-@pytest.mark.parametrize("figure", shown())
-def test_a_script_uses_every_text_and_no_other(figure: str) -> None:
-    name = figure.split()[0]
-    script = (FOLDER / f"{name}.js").read_text("utf-8").replace("`database_${number}`", '"database_0", "database_1"')
-    used = set(re.findall(r'"(\w+)"', script)) | {entry["name"] for entry in data(name).get("lists", [])}
-    written = set(re.findall(r'say\("(\w+)"', script))
-    keys = set(words(figure, "en"))
-    assert written <= keys
-    assert keys - used == {"title", "about"}  # which figure.js shows
-
-
 def test_the_block_shows_a_sentence_where_no_script_runs_and_its_data_cannot_end_it() -> None:
     pytest.importorskip("sphinx", reason="needs the packages that `make docs` installs")
     written = block("coin_tree", "zh")
@@ -128,81 +97,6 @@ def test_the_block_shows_a_sentence_where_no_script_runs_and_its_data_cannot_end
     assert "</" not in script[1]
     assert json.loads(script[1])["texts"]["en"] == texts()["en"]["coin_tree"]
     assert texts()["zh"]["page"]["noscript"] in written
-
-
-@pytest.mark.parametrize("language", ["en", "zh_CN"])
-def test_a_page_with_a_figure_loads_its_scripts_and_other_pages_do_not(language: str, tmp_path: Path) -> None:
-    needed = "needs the packages that `make docs` installs"
-    sphinx = pytest.importorskip("sphinx.cmd.build", reason=needed)
-    pytest.importorskip("myst_parser", reason=needed)
-    source = tmp_path / "source"
-    source.mkdir()
-    (source / "conf.py").write_text(
-        f"import sys\nsys.path.insert(0, {str(ROOT / 'docs' / '_extensions')!r})\n"
-        f"extensions = ['myst_parser', 'touchable']\nhtml_static_path = [{str(ROOT / 'docs' / '_static')!r}]\n",
-        encoding="utf-8",
-    )
-    (source / "index.md").write_text("# One\n\n```{toctree}\ntwo\n```\n", encoding="utf-8")
-    (source / "two.md").write_text("# Two\n\n```{touchable} order_of_sums\n```\n", encoding="utf-8")
-    built = tmp_path / "built"
-    assert sphinx.build_main(["-q", "-W", "-E", "-D", f"language={language}", str(source), str(built)]) == 0
-    one, two = ((built / f"{page}.html").read_text("utf-8") for page in ("index", "two"))
-    loaded = [name for name in ("figure.js", "order_of_sums.js", "figures.css") if f"_static/figures/{name}" in two]
-    assert loaded == ["figure.js", "order_of_sums.js", "figures.css"]
-    assert "_static/figures/" not in one
-    assert block("order_of_sums", language[:2]) in two
-    assert (built / "_static" / "figures" / "figure.js").is_file()
-
-
-def test_the_draws_of_the_noisy_doubles_are_the_textbook_samplers() -> None:
-    for setting in data("noisy_doubles")["settings"]:
-        rng = np.random.default_rng(noisy_doubles.SEED)
-        hidden = rng.integers(2, size=noisy_doubles.DRAWS)
-        outputs = noisy_doubles.draw(hidden, rng, setting["epsilon"])
-        rng = np.random.default_rng(noisy_doubles.SEED)
-        rng.integers(2, size=noisy_doubles.DRAWS)
-        textbook = hidden + naive_laplace_inverse_cdf(0.0, noisy_doubles.DRAWS, rng, epsilon=setting["epsilon"])
-        # Logarithms that libraries round to the other neighbour are rare.
-        assert np.mean(outputs == textbook) > 0.9
-        assert np.allclose(outputs, textbook, rtol=1e-13, atol=1e-13)
-
-
-def test_what_the_first_page_says_of_reached_doubles_is_true_at_every_epsilon() -> None:
-    page = " ".join((ROOT / "docs" / "index.md").read_text("utf-8").split())
-    assert "Added to 0, it reaches about one in five of those near $y$" in page
-    assert "four answers in five are possible from one count only" in page
-    for epsilon in noisy_doubles.EPSILONS:
-        rng = np.random.default_rng(noisy_doubles.SEED)
-        outputs = noisy_doubles.draw(rng.integers(2, size=400), rng, epsilon)
-        places = noisy_doubles.origins(outputs, epsilon)
-        assert 0.75 < np.mean(places != 3) < 0.85
-        beside = (outputs[:100].view(np.int64)[:, None] + np.arange(-32, 32)).view(np.float64).ravel()
-        assert 0.15 < np.mean(noisy_doubles.origins(beside, epsilon) & 1) < 0.25
-
-
-def test_the_attack_of_a_game_names_the_likelier_database_and_is_right_as_often_as_said() -> None:
-    """Of 1000 rounds it is right in half, and half of the best advantage more, within six standard deviations."""
-    advantages = {
-        "weights_without_the_2": 0.2220,
-        "prices_that_were_bid": 0.6215,
-        "lost_weights": 0.5,
-        "noise_for_this_database": 1.0,
-        "counted_bits": 1.0,
-        "mean_of_two_or_one": 0.2637,
-    }
-    for game, found in data("which_database").items():
-        assert len(found["rounds"]) == which_database.SHOWN
-        spread = 6 * math.sqrt(0.25 / found["draws"])
-        assert abs(found["right"] / found["draws"] - (1 + advantages[game]) / 2) < spread, game
-        for database, _, named, factor in found["rounds"]:
-            assert factor >= 1 or (factor == 0 and named == database)
-
-
-def test_static_pictures_have_the_colours_of_the_touchable_ones() -> None:
-    style = (FOLDER / "figures.css").read_text("utf-8")
-    colours = dict(re.findall(r"--(\w+): (#\w+);", style.partition("}")[0]))
-    roles = {role: getattr(lessons, role.upper()) for role in ("first", "second", "naive", "exact", "ideal")}
-    assert {role: colours[role] for role in roles} == roles
 
 
 def test_the_printed_sampler_never_draws_the_third_outcome() -> None:
@@ -257,26 +151,17 @@ def figure(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Visit]]:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("name", shown())
-def test_a_figure_fits_a_phone_and_speaks_the_pages_language(
+def test_a_figure_speaks_the_pages_language_and_on_the_narrowest_phone_nothing_is_cut(
     name: str, language: str, figure: Callable[..., Visit]
 ) -> None:
-    page = figure(name, language, viewport=PHONE).page
-    assert page.locator("figcaption strong").inner_text() == words(name, language[:2])["title"]
-    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
-    tables = "[...document.querySelectorAll('.touchable table')]"
-    assert page.evaluate(f"{tables}.filter((one) => one.scrollWidth > one.parentNode.clientWidth).length") == 0
-    assert not PLACEHOLDER.search(page.locator("figure").inner_text())
-    assert "undefined" not in page.locator("figure").inner_text()
-    assert "NaN" not in page.content().split("<noscript>")[-1]
-    chinese = re.search(r"[\u4e00-\u9fff]", page.locator("figure").inner_text())
-    assert bool(chinese) == (language == "zh-CN")
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("name", shown())
-def test_on_the_narrowest_phone_nothing_is_cut(name: str, language: str, figure: Callable[..., Visit]) -> None:
     """What is wider than the figure lies in a part of it that scrolls; the site leaves 288 of 320 pixels."""
     page = figure(name, language, viewport=NARROW).page
+    written = page.locator("figure").inner_text()
+    assert page.locator("figcaption strong").inner_text() == words(name, language[:2])["title"]
+    assert not PLACEHOLDER.search(written)
+    assert "undefined" not in written
+    assert "NaN" not in page.content().split("<noscript>")[-1]
+    assert bool(re.search(r"[\u4e00-\u9fff]", written)) == (language == "zh-CN")
     page.add_style_tag(content="body { margin: 0 1rem; }")
     choices = page.locator(".touchable select")
     cut = """() => {

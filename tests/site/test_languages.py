@@ -81,14 +81,6 @@ def test_the_body_of_a_page_that_is_not_translated_says_that_it_is_english(tmp_p
     assert '<div lang="en">' not in (built(tmp_path, "en") / "second.html").read_text("utf-8")
 
 
-def test_a_page_that_is_not_translated_links_to_the_page_that_explains_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("languages.GUIDE", "index")
-    page = (built(tmp_path, "zh_CN") / "second.html").read_text("utf-8")
-    assert re.search(r'本页目前只有英文版。 <a href="index.html">[^<]*怎样阅读报告', page)
-
-
 def test_the_search_in_chinese_names_a_stemmer_that_its_script_has(tmp_path: Path) -> None:
     script = (built(tmp_path, "zh_CN") / "_static" / "language_data.js").read_text("utf-8")
     (name,) = re.findall(r"window\.Stemmer = (\w+);", script)

@@ -135,12 +135,3 @@ def test_a_result_is_the_same_in_any_context_of_the_caller_and_whatever_exponent
         with context:
             computed = result()
         assert computed == expected, context
-
-
-def test_a_number_negated_outside_of_a_context_of_its_own_is_found_out() -> None:
-    def careless() -> Any:
-        return -gmpy2.mpfr(mpq(1, 3), 200)
-
-    with gmpy2.context(precision=2):
-        rounded = careless()
-    assert rounded != careless()

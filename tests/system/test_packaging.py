@@ -41,17 +41,6 @@ def test_the_named_pythons_begin_with_the_oldest_that_is_required() -> None:
     assert len(PYTHONS) == 3
 
 
-@pytest.mark.parametrize("version", [each for each in PYTHONS if each != f"3.{sys.version_info.minor}"])
-def test_every_other_named_python_can_read_the_package(version: str) -> None:
-    python = shutil.which(f"python{version}")
-    if python is None or _run([python, "-c", "pass"], ROOT).returncode:
-        pytest.skip(f"there is no Python {version} here")
-    code = "import ast, sys\nfor path in sys.argv[1:]:\n    ast.parse(open(path, encoding='utf-8').read())"
-    sources = sorted(map(str, (ROOT / "attacklab").rglob("*.py")))
-    done = _run([python, "-W", "error", "-c", code, *sources], ROOT)
-    assert done.returncode == 0, done.stderr
-
-
 @needs_hatchling
 @pytest.mark.parametrize("kind", ["wheel", "sdist"])
 def test_two_builds_from_two_folders_have_equal_bytes(tmp_path: Path, kind: str) -> None:

@@ -13,13 +13,11 @@ import pytest
 import yaml
 from hatchling.metadata.core import ProjectMetadata
 from hatchling.plugin.manager import PluginManager
-from trove_classifiers import classifiers
 
 from tests.system.test_packaging import PROJECT, ROOT, built
 
 CITATION: dict[str, Any] = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
 HOOK = PROJECT["tool"]["hatch"]["metadata"]["hooks"]["custom"]
-FORMS = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 
 
 def test_the_citation_is_of_this_version_and_by_the_same_authors() -> None:
@@ -31,10 +29,6 @@ def test_the_citation_is_of_this_version_and_by_the_same_authors() -> None:
         assert CITATION[cited] == project[declared]
     assert CITATION["keywords"] == project["keywords"]
     assert CITATION.get("repository-code", "") == HOOK["repository"]
-
-
-def test_every_classifier_is_one_that_indexes_know() -> None:
-    assert set(PROJECT["project"]["classifiers"]) <= classifiers
 
 
 @pytest.mark.parametrize("repository", ["", "https://example.org/lab/attacklab", "https://example.org/lab/attacklab/"])
@@ -51,16 +45,6 @@ def test_all_project_links_follow_from_one_line(tmp_path: Path, repository: str)
     expected = {"Source": "", "Changelog": "/blob/main/CHANGELOG.md", "Security": "/security/policy"}
     assert bool(links) is bool(repository)
     assert all(links[name] == f"https://example.org/lab/attacklab{page}" for name, page in expected.items() if links)
-
-
-@pytest.mark.parametrize("form", FORMS, ids=lambda path: path.stem)
-def test_a_form_asks_for_what_a_maintainer_needs(form: Path) -> None:
-    data = yaml.safe_load(form.read_text("utf-8"))
-    assert {"name", "description", "body"} <= set(data)
-    asked = [part for part in data["body"] if part["type"] != "markdown"]
-    assert all(part["type"] in ("textarea", "input") and part["attributes"]["label"] for part in asked)
-    assert len({part["id"] for part in asked}) == len(asked)
-    assert any(part.get("validations", {}).get("required") for part in asked)
 
 
 def test_the_container_builds_the_wheel_from_the_files_that_it_copies_and_runs_without_rights(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ import pytest
 from attacklab.model.random_bits import TapedBits
 from checker.check import check
 from mechanisms.core.certificate import certificate
-from mechanisms.core.claims import ApproximateDP, ZeroConcentratedDP
 from mechanisms.core.grid import Grid
 from mechanisms.core.laws import DiscreteLaplace, RoundedLaplace
 from mechanisms.core.noisy import Noisy
@@ -24,7 +23,6 @@ from mechanisms.laplace import exact
 from tests.unit.mechanisms.enumeration import law_of
 
 SIGMA = Fraction(3, 2)
-ADDITIVE = (exact_discrete_gaussian, exact_rounded_gaussian)
 
 
 def discrete(noise: int, sigma: float) -> float:
@@ -50,16 +48,6 @@ def test_the_law_is_that_of_noise_on_the_answer_rounded_to_the_grid(
     for steps in range(-6, 7):
         assert found[0.5 + steps / 4] <= truth(steps, SIGMA) + 1e-14
         assert truth(steps, SIGMA) <= found[0.5 + steps / 4] + missing + 1e-14
-
-
-@pytest.mark.parametrize("make", ADDITIVE)
-@pytest.mark.parametrize(("sensitivity", "steps"), [(1, 4), (Fraction(9, 8), 5), (0.1, 1)])
-def test_the_claim_counts_the_sensitivity_in_whole_steps(
-    make: Callable[..., Noisy], sensitivity: Any, steps: int
-) -> None:
-    term = make(2, sensitivity=sensitivity, grid=Grid(-2))
-    assert term.claim == ZeroConcentratedDP(Fraction(steps**2, 2 * 8**2))
-    check(certificate("gaussian", term))
 
 
 def fixed_work_law(answer: Any) -> dict[float, Fraction]:
@@ -104,32 +92,6 @@ def test_the_delta_of_fixed_work_is_that_of_the_exhausted_laws(sensitivity: Frac
 
 
 HALVES = Grid(-1)
-MAKERS: dict[str, Callable[..., Any]] = {
-    "discrete": partial(exact.exact_discrete_laplace, grid=HALVES),
-    "rounded": partial(exact.exact_rounded_laplace, grid=HALVES),
-    "histogram": exact.exact_histogram,
-    "response": exact.exact_randomized_response,
-    "snapping": partial(exact.exact_snapping, bound=16.0),
-}
-RANGED: dict[str, Callable[..., Any]] = {
-    "geometric": partial(exact.exact_two_sided_geometric, lower=-4, upper=4, grid=HALVES),
-    "on_grid": partial(exact.exact_laplace_on_grid, lower=-4, upper=4, grid=HALVES),
-}
-
-
-@pytest.mark.parametrize("epsilon", [Fraction(1, 10), 1, 0.7])
-@pytest.mark.parametrize("name", MAKERS)
-def test_the_claim_is_the_epsilon_that_is_asked_for(name: str, epsilon: Any) -> None:
-    assert MAKERS[name](epsilon=epsilon).claim == ApproximateDP(Fraction(epsilon))
-
-
-@pytest.mark.parametrize("epsilon", [Fraction(1, 10), 1, 0.7, 3])
-@pytest.mark.parametrize("sensitivity", [1, 0.75, Fraction(1, 7)])
-def test_on_a_range_the_claim_is_within_the_epsilon_and_near_it(epsilon: Any, sensitivity: Any) -> None:
-    geometric = RANGED["geometric"](epsilon=epsilon, sensitivity=sensitivity).claim.epsilon
-    assert Fraction(epsilon) * (1 - Fraction(1, 2**35)) < geometric <= epsilon
-    on_grid = RANGED["on_grid"](epsilon=epsilon, sensitivity=sensitivity).claim.epsilon
-    assert epsilon - math.exp(epsilon / 2) / 2**15 < on_grid <= epsilon
 
 
 @pytest.mark.parametrize(

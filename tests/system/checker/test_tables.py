@@ -17,6 +17,7 @@ from checker.tables import check_table
 from mechanisms.core import laws
 from mechanisms.core.noise import Noise
 from tests.unit.checker.making import Json, edited
+from tests.unit.mechanisms.core.known_laws import ALL_LAWS, named
 
 NARROW = laws.DiscreteLaplace(Fraction(3, 2))
 WIDE = laws.DiscreteLaplace(Fraction(500))
@@ -84,21 +85,9 @@ def _left(law: laws.DiscreteLaplace, step: int) -> int:
         return int(mpmath.ceil(worth - mpmath.mpf(_words(law)[step]) / width**2))
 
 
-LAWS: dict[str, laws.Law] = {
-    f"{kind.__name__} {scale}": kind(parameter)
-    for scale in (Fraction(1, 4), Fraction(5, 2), Fraction(2**45))
-    for kind, parameter in (
-        (laws.DiscreteLaplace, scale),
-        (laws.RoundedLaplace, scale),
-        (laws.DiscreteGaussian, scale**2),
-        (laws.RoundedGaussian, scale**2),
-    )
-}
-
-
-@pytest.mark.parametrize("name", LAWS)
-def test_tables_are_accepted(name: str) -> None:
-    assert check_table(_evidence(LAWS[name]))[1] > 0
+@pytest.mark.parametrize("law", ALL_LAWS, ids=named)
+def test_tables_are_accepted(law: laws.Law) -> None:
+    assert check_table(_evidence(law))[1] > 0
 
 
 @pytest.mark.parametrize("law", [NARROW, WIDE])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +18,6 @@ from tests.system.experiments.records import Data, require_page
 
 ROOT = Path(__file__).parents[3]
 EXPERIMENTS = load_experiments(ROOT)
-UNRAISED = re.compile(r"\^[\d+−(-]|\de[+−-]?\d")
 
 
 def texts(canvas: Canvas) -> Iterator[Text]:
@@ -68,11 +65,6 @@ def drawn(request: pytest.FixtureRequest) -> list[Canvas]:
     return canvases
 
 
-def test_powers_are_raised(drawn: list[Canvas]) -> None:
-    for canvas in drawn:
-        assert [text.get_text() for text in texts(canvas) if UNRAISED.search(text.get_text())] == []
-
-
 def test_no_legend_covers_data_or_text(drawn: list[Canvas]) -> None:
     for canvas in drawn:
         for axes in canvas.axes:
@@ -96,17 +88,3 @@ def test_nothing_written_is_cut_off_or_stands_in_the_axes_of_another_panel(drawn
                 assert 0 <= place.x0 < place.x1 <= canvas.bbox.width, text
                 assert 0 <= place.y0 < place.y1 <= canvas.bbox.height, text
                 assert not any(place.overlaps(other.get_window_extent()) for other in canvas.axes if other is not axes)
-
-
-def test_level_names_below_the_axes_do_not_overlap(drawn: list[Canvas]) -> None:
-    for axes in itertools.chain.from_iterable(canvas.axes for canvas in drawn):
-        boxes = [label.get_window_extent() for label in tick_labels(axes.xaxis) if not label.get_rotation()]
-        shown = sorted(boxes, key=lambda box: box.x0)
-        assert all(left.x1 < right.x0 for left, right in itertools.pairwise(shown))
-
-
-def test_the_letters_of_a_figure_are_legible_on_a_page(drawn: list[Canvas]) -> None:
-    """On a page 1,000 pixels wide; 8 pixels are what a browser takes for its smallest text."""
-    for canvas in drawn:
-        shrunk = min(1.0, 1000 / canvas.bbox.width)
-        assert min(text.get_fontsize() * canvas.dpi / 72 * shrunk for text in texts(canvas)) >= 8

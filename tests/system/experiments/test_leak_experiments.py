@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from attacklab.reporting.experiment import load_experiments
-from experiments import composition
 from experiments.common.composition_bounds import (
     optimal_advantage,
     optimal_epsilon,
 )
-from tests.system.experiments.records import Data, committed_record, quick_record, require_page
+from tests.system.experiments.records import Data, quick_record, require_page
 
 EXPERIMENTS = load_experiments(Path(__file__).parents[3])
 
@@ -52,19 +51,6 @@ def test_counted_work_violates_the_loop_and_not_fixed_work() -> None:
     assert data["measured"]["outputs"] <= 300
     for name in ("exact_fixed_work", "exact_exponential_fixed_work"):
         assert verdicts(data, f"seeing_work({name})") == {"not detected"}
-
-
-def test_composition_stays_within_the_optimum_for_the_exact_law_only() -> None:
-    """A sampled advantage lies below what the counts show with probability at most 1e-6 in all."""
-    assert -composition.STEPS * math.log(composition.RATIO) <= composition.EPSILON
-    found = committed_record("composition")["measured"]
-    for answers, advantage, error, spent in zip(
-        composition.ANSWERS, found["exact"], found["exact_error"], found["exact_epsilon"], strict=True
-    ):
-        assert advantage - error <= optimal_advantage(composition.EPSILON, answers)
-        assert spent <= answers * composition.EPSILON
-    assert found["low_bits"][0]["lower"] > math.tanh(composition.EPSILON / 2)
-    assert found["local"][-1]["lower"] > optimal_advantage(composition.EPSILON, composition.MEASURED[-1])
 
 
 @pytest.mark.parametrize("answers", [1, 2, 3, 6, 9])

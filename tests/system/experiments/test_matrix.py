@@ -56,10 +56,6 @@ def test_every_target_has_a_row_and_every_attack_that_ran_and_the_law_a_column(c
     assert len(cells) == len(rows) * len(columns)
 
 
-def test_every_target_of_the_lab_has_a_row() -> None:
-    assert set(matrix.NAMES) == set(targets.__all__)
-
-
 def test_a_quick_run_refutes_the_naive_coin_by_its_law_and_finds_nothing_of_the_exact_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -71,30 +67,6 @@ def test_a_quick_run_refutes_the_naive_coin_by_its_law_and_finds_nothing_of_the_
     assert {(row["target"], row["attack"]) for row in findings if row["verdict"] == "violated"} == {
         (names[0], EXACT_LAW)
     }
-
-
-def test_a_cell_that_was_not_run_differs_from_one_that_does_not_apply_and_what_ran_has_a_column(data: Data) -> None:
-    """Whatever the code has by now: rows, columns and numbers are those of the record."""
-    measured = {
-        **data["measured"],
-        "attacks": [*data["measured"]["attacks"], "older"],
-        "targets": [*data["measured"]["targets"], "naive_older"],
-    }
-    naive, _ = matrix.figures({**data, "measured": measured})
-    (panel,) = naive.panels
-    assert isinstance(panel, Matrix)
-    assert "older" in panel.column_names
-    assert {row[panel.column_names.index("older")] for row in panel.cells} == {matrix.NOT_RUN}
-    older = dict(zip(panel.column_names, panel.cells[panel.row_names.index("naive_older")], strict=True))
-    assert older.pop("proved") == matrix.NOTHING_TO_RUN != matrix.NOT_RUN
-    assert set(older.values()) == {matrix.NOT_RUN}
-    shorter = {
-        **data["measured"],
-        "attacks": data["measured"]["attacks"][1:],
-        "targets": data["measured"]["targets"][:2],
-    }
-    paragraph = matrix.explain({**data, "measured": shorter, "findings": []})
-    assert paragraph.startswith(f"{len(shorter['attacks'])} attacks were run against 2 naive and 0 exact targets")
 
 
 def test_no_exact_target_is_refuted_by_anything(cells: Cells) -> None:
@@ -123,22 +95,6 @@ def test_every_naive_target_has_a_red_cell_and_no_target_an_error(data: Data, ce
 def finding(verdict: Verdict, **rest: Any) -> Finding:
     claim = targets.exact_exponential(1.0).claim
     return Finding(target="t", target_version="1", attack="a", verdict=verdict, reason="", claim=claim, **rest)
-
-
-def test_the_last_column_shows_the_committed_certificates_and_the_paragraph_links_them(
-    cells: Cells, data: Data
-) -> None:
-    accepted = {one.target for one in matrix.committed() if one.verdict is Verdict.PROVED}
-    shown = {row for (row, column), cell in cells.items() if column == "proved" and cell.verdict is Verdict.PROVED}
-    assert shown == accepted & set(matrix.NAMES)
-    assert shown
-    assert {cells[row, "proved"].text for row in shown} == {matrix.EVERY_PAIR}
-    paragraph = " ".join(matrix.explain(data).split())
-    exact = sum(name.startswith("exact") for name in matrix.NAMES)
-    assert (
-        f"[certificates](../reports/proofs/index.md) that a separate program accepts: {len(shown)} of {exact}"
-        in paragraph
-    )
 
 
 def test_a_cell_shows_the_gravest_verdict() -> None:

@@ -48,9 +48,17 @@ KINDS: dict[str, Callable[[Any], Any]] = {
 }
 """The types that are accepted."""
 
+
+class Sly(float):
+    """A float that says that it is another one."""
+
+    def __float__(self) -> float:
+        return 0.0
+
+
 STRANGE: list[Any] = [
     *("1", b"1", 1j, None, object(), Decimal(1), gmpy2.mpz(1), gmpy2.mpq(1, 3), gmpy2.mpfr(1), np.ma.masked),
-    *(np.float16(1), np.longdouble(1), np.array(1.0), np.datetime64("NaT"), np.timedelta64(3)),
+    *(np.float16(1), np.longdouble(1), np.array(1.0), np.datetime64("NaT"), np.timedelta64(3), Sly(1.0)),
 ]
 
 

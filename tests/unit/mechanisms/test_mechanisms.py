@@ -29,7 +29,6 @@ from mechanisms.exponential.exact import (
     exact_exponential_fixed_work,
     exact_exponential_zcdp,
 )
-from mechanisms.interactive.exact import BUDGET, CHEAP, DEAR, exact_query_session
 from mechanisms.local_sensitivity.exact import (
     exact_ptr_mean,
     exact_sample_aggregate,
@@ -45,7 +44,6 @@ from mechanisms.sparse_vector.exact import exact_above_threshold
 from mechanisms.subsampling.exact import exact_poisson_count, exact_sampled_count
 from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum, exact_narrow_sum
 from tests.unit.mechanisms.core.scripted_noise import scripted
-from tests.unit.mechanisms.enumeration import law_of
 from tests.unit.mechanisms.terms import TARGETS, TERMS, data_of, outputs
 
 ONE, FOUR_THIRDS = ApproximateDP(Fraction(1)), ApproximateDP(Fraction(4, 3))
@@ -241,12 +239,6 @@ def test_a_delta_just_below_what_a_threshold_gives_takes_the_next_one() -> None:
     thresholds = [exact_partition_selection(epsilon=1, delta=delta).threshold for delta in doubles]
     assert thresholds == [7 if delta < reached(6, Fraction(1)) else 6 for delta in doubles]
     assert set(thresholds) == {6, 7}
-
-
-def test_a_dear_question_that_is_refused_is_followed_by_a_cheap_one() -> None:
-    law = law_of(exact_query_session(epsilon=1).prepared(True).one, smallest=Fraction(1, 2**80))
-    truths = [1 / (1 + math.exp(-price / BUDGET)) for price in (DEAR, CHEAP)]
-    assert float(law[True, True]) == pytest.approx(math.prod(truths))
 
 
 def test_a_quantile_with_the_sensitivity_of_a_median_has_no_rule() -> None:

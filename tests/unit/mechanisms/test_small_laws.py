@@ -21,7 +21,7 @@ from mechanisms.core.grid import Grid
 from mechanisms.core.kernel import Kernel
 from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, RoundedLaplace
 from mechanisms.core.noisy import Noisy
-from mechanisms.core.noisy_max import PermuteAndFlip
+from mechanisms.core.noisy_max import NoisyMax, PermuteAndFlip
 from mechanisms.core.records import Answer, CountFrom, Histogram, Total
 from mechanisms.core.restated import Restated
 from mechanisms.core.sample import FixedSample, PoissonSample
@@ -91,6 +91,7 @@ TERMS = {
         SelectBase2(utilities(utility_range=(0, 1), monotone=True), HALF), [(0, 0), (0, 1), (1, 1)], no_further, 0.5
     ),
     "distances": Small(SelectBase2(Distances(ONE, 0 * ONE, 7 * ONE, Grid(0)), HALF), [*range(8)], no_further, 0.6),
+    "noisy maxima": Small(NoisyMax(utilities(utility_range=(0, 1)), ONE), FEW, no_further, 0.5),
     "coins": Small(PermuteAndFlip(utilities(utility_range=(0, 2)), ONE), FEW, no_further, 0.5),
 }  # fmt: skip
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from itertools import product
 from typing import Any
 from unittest.mock import patch
 
@@ -15,7 +13,6 @@ import numpy as np
 import pytest
 
 from attacklab.model.random_bits import SeededBits
-from mechanisms.core.claims import ApproximateDP
 from mechanisms.core.grid import Grid
 from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.noise import Noise
@@ -33,56 +30,6 @@ def stream(positives: int = 1, threshold: int = 1, *laws: Any) -> AboveThreshold
     return AboveThreshold(WHOLE, threshold, positives, *(laws or (DiscreteLaplace(Fraction(1, 2)),) * 2))
 
 
-def at_least(value: int, scale: float) -> float:
-    q = math.exp(-1 / scale)
-    return q**value / (1 + q) if value > 0 else 1 - q ** (1 - value) / (1 + q)
-
-
-def chance(report: tuple[bool, ...], answers: tuple[int, ...], positives: int, scales: tuple[float, float]) -> float:
-    """P[report] for the threshold 1, summed over the threshold's noise."""
-    total, left = 0.0, positives
-    for noise in range(-60, 61):
-        likely, left = at_least(noise, scales[0]) - at_least(noise + 1, scales[0]), positives
-        for said, answer in zip(report, answers, strict=True):
-            above = at_least(1 + noise - answer, scales[1]) if left else 0.0
-            likely *= above if said else 1 - above
-            left -= said
-        total += likely
-    return total
-
-
-@pytest.mark.parametrize("positives", [1, 2])
-@pytest.mark.parametrize("answers", [(0, 3), (1, 1), (5, -2), (2, 2, 2)])
-def test_the_law_of_a_stream_is_that_of_the_definition(answers: tuple[int, ...], positives: int) -> None:
-    law = law_of(stream(positives).prepared(list(answers)).one, smallest=Fraction(1, 2**20))
-    missing = float(1 - sum(law.values()))
-    assert 0 <= missing < 2e-2
-    for report in product((False, True), repeat=len(answers)):
-        least, ideal = float(law.get(report, 0)), chance(report, answers, positives, (0.5, 0.5))
-        assert least - 1e-12 <= ideal <= least + missing + 1e-12
-
-
-@pytest.mark.parametrize("positives", [1, 2, 3])
-def test_one_and_many_draw_from_one_law(positives: int) -> None:
-    """Frequencies of 50,000: off by 0.03 with a probability below 1e-30 by Hoeffding."""
-    answers, term = (0, 2, 1), stream(positives)
-    drawn = term.many(list(answers), 50_000, SeededBits(positives))
-    assert drawn.dtype == np.bool_
-    for report in product((False, True), repeat=3):
-        share = np.mean(np.all(drawn == report, axis=1))
-        assert share == pytest.approx(chance(report, answers, positives, (0.5, 0.5)), abs=0.03)
-    single = [term.release(list(answers), SeededBits(seed)) for seed in range(500)]
-    assert {type(report) for report in single} == {tuple}
-    assert max(map(sum, single)) <= positives
-
-
-def test_the_claim_is_a_shift_for_the_threshold_and_two_for_each_positive() -> None:
-    answer = Answer(Fraction(5, 3), Grid(-2))  # 7 steps
-    laws = DiscreteLaplace(Fraction(14)), DiscreteLaplace(Fraction(168)), DiscreteLaplace(Fraction(105))
-    assert AboveThreshold(answer, 0, 3, *laws[:2]).claim == ApproximateDP(Fraction(1, 2) + Fraction(1, 4))
-    assert AboveThreshold(answer, 0, 3, *laws).claim == ApproximateDP(Fraction(1, 2) + Fraction(1, 4) + Fraction(1, 5))
-
-
 @pytest.mark.parametrize("size", [2**k + d for k in (8, 15, 16, 20) for d in (-1, 0, 1)])
 def test_every_answer_of_a_long_stream_is_looked_at(size: int) -> None:
     answers = np.full(size, -50.0)
@@ -97,18 +44,6 @@ def test_every_answer_of_a_long_stream_is_looked_at(size: int) -> None:
 def named(law: DiscreteLaplace, threshold: int, people: dict[str, int]) -> dict[Any, Fraction]:
     keys = [key for key, count in people.items() for _ in range(count)]
     return law_of(KeysAbove(law, threshold).prepared(keys).one, smallest=Fraction(1, 2**24))
-
-
-def test_keys_come_in_order_with_counts_of_the_shifted_law() -> None:
-    law, scale = DiscreteLaplace(Fraction(1, 2)), 0.5
-    drawn = named(law, 3, {"b": 2, "a": 3})
-    missing = float(1 - sum(drawn.values()))
-    only_a = sum(p for output, p in drawn.items() if [key for key, _ in output] == ["a"])
-    assert float(only_a) == pytest.approx(at_least(0, scale) * (1 - at_least(1, scale)), abs=missing + 1e-12)
-    assert all([key for key, _ in output] == sorted(key for key, _ in output) for output in drawn)
-    assert float(drawn[("a", 3), ("b", 3)]) == pytest.approx(
-        (at_least(0, scale) - at_least(1, scale)) * (at_least(1, scale) - at_least(2, scale)), abs=missing
-    )
 
 
 @pytest.mark.parametrize("size", [2**8 + 1, 2**15 + 1, 2**16 + 1, 2**20 + 1])
@@ -155,8 +90,8 @@ def test_a_stream_is_its_definition_for_each_noise(positives: int, seed: int) ->
 
 
 @pytest.mark.parametrize("noise", [(0, 0, 0), (4, 1, -3), (-1, 3, 2), (1, -9, 9)])
-def test_keys_are_named_by_their_noisy_counts(noise: tuple[int, int, int]) -> None:
-    term, data = KeysAbove(DiscreteLaplace(Fraction(2)), 3), ["a", "b", "b", "c", "c", "c", "c"]
+def test_keys_are_named_in_order_by_their_noisy_counts(noise: tuple[int, int, int]) -> None:
+    term, data = KeysAbove(DiscreteLaplace(Fraction(2)), 3), ["c", "b", "c", "a", "b", "c", "c"]
     noisy = {key: count + drawn for (key, count), drawn in zip((("a", 1), ("b", 2), ("c", 4)), noise, strict=True)}
     expected = tuple((key, count) for key, count in noisy.items() if count >= 3)
     assert scripted(term, data, noise)[0] == expected

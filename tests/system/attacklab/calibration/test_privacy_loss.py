@@ -9,8 +9,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import integrate, special
 from scipy.stats import norm
 
@@ -110,27 +108,6 @@ def test_an_epsilon_is_enclosed_as_narrowly_as_was_asked_down_to_tiny_deltas() -
         assert found.upper >= exact.lower
         assert found.upper - found.lower <= found.upper * 1e-4
     assert epsilon([Part("response", 0.1)], 0.5).upper == 0
-
-
-@settings(max_examples=12, deadline=None)
-@given(
-    st.floats(0.3, 3.0),
-    st.floats(0.05, 1.0),
-    st.integers(1, 6),
-    st.floats(0.0, 1.0),
-    st.sampled_from(["gaussian", "laplace"]),
-)
-def test_more_releases_a_larger_rate_and_a_smaller_epsilon_lose_no_less(
-    loss: float, rate: float, count: int, at: float, law: str
-) -> None:
-    less = delta([Part(law, loss, rate, count)], at, width=0.1)
-    for more in (
-        Part(law, loss, rate, count + 1),
-        Part(law, loss, min(1.0, 2 * rate), count),
-        Part(law, loss * 1.5, rate, count),
-    ):
-        assert delta([more], at, width=0.1).upper >= less.lower
-    assert delta([Part(law, loss, rate, count)], at / 2, width=0.1).upper >= less.lower
 
 
 def test_formulas_that_fall_short_are_refuted_and_safe_ones_are_not() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from attacklab.laws.proof import prove
 from attacklab.laws.proof.inputs import neighbours_among
 from attacklab.model.claims import ZeroConcentrated
 from attacklab.model.domains import Domain
-from attacklab.model.domains.finite import all_databases, all_utilities
+from attacklab.model.domains.finite import all_databases
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import Finding, Reach, Scope, Verdict
 from attacklab.model.neighbours import NeighbouringPair, Relation
@@ -95,22 +94,6 @@ def rho_of(p: float, q: float) -> float:
     return float(np.max(sums / (orders - 1) / orders))
 
 
-def count_of_ones(records: Any, bits: RandomBits) -> int:
-    return parity(float(np.sum(records)), bits)
-
-
-@pytest.mark.parametrize(
-    ("relation", "expected"), [(Relation.ADD_REMOVE, 2 + 3 + 3), (Relation.SUBSTITUTE, 1 + 4), (None, 13)]
-)
-def test_databases_are_neighbours_by_the_relation_of_the_claim(relation: Relation | None, expected: int) -> None:
-    """By hand: {} – 0, 1; 0 – 00, 01, 10; 1 – 01, 10, 11 one record deleted; 0 – 1; 00 – 01 – 11 – 10 – 00 replaced."""
-    target = Target.sum(never, bounds=(0, 1), epsilon=LN_2, relation=relation).exact(count_of_ones)
-    finding = proved(target, all_databases(2, [0, 1]))
-    assert finding.scope is not None
-    assert finding.scope.pairs == expected
-    assert finding.verdict is Verdict.PROVED
-
-
 def all_with_zeros(most: int, values: list[float]) -> list[Any]:
     """All vectors of values that are equal but not the same: 0 and −0."""
     return [np.array(one, dtype=float) for size in range(most + 1) for one in itertools.product(values, repeat=size)]
@@ -136,21 +119,6 @@ def test_neighbours_among_databases_are_those_that_the_constructor_of_pairs_acce
     found = [(min(one, other), max(one, other)) for one, other, _ in neighbours_among(target, inputs)]
     assert len(found) == len(set(found))
     assert set(found) == expected
-
-
-def test_neighbours_among_utilities_are_compared_exactly_coordinate_by_coordinate() -> None:
-    target = Target.selection(never, epsilon=1.0, sensitivity=0.1)
-    apart = [np.array(vector) for vector in ([0.2, 0.0], [0.30000000000000004, 0.0], [0.1, 0.0], [0.2], [0.2, 0.1])]
-    exact = {
-        (one, other)
-        for one, other in itertools.combinations(range(len(apart)), 2)
-        if len(apart[one]) == len(apart[other])
-        and all(abs(Fraction(a) - Fraction(b)) <= Fraction(0.1) for a, b in zip(apart[one], apart[other], strict=True))
-    }
-    assert {places[:2] for places in neighbours_among(target, apart)} == exact
-    assert (0, 1) not in exact  # 0.30000000000000004 − 0.2 rounds to 0.1, and is more
-    whole = neighbours_among(Target.selection(never, epsilon=1.0), all_utilities(2, range(4)))
-    assert len(whole) == 3 + (2 * 4 * 3 + 2 * 3 * 3)  # lines, then rows and columns, then both diagonals of squares
 
 
 @pytest.mark.parametrize(

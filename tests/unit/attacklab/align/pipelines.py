@@ -5,8 +5,6 @@ Each row: what it is called, the release, two inputs, the claimed ε, and what m
 
 from __future__ import annotations
 
-import math
-import random
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -33,31 +31,6 @@ ALIGNED, OPEN = (Status.ALIGNED,), (Status.OPEN,)
 VIOLATED, SUSPECTED = (Status.VIOLATED,), (Status.SUSPECTED,)
 
 SHORT, LONG = np.array([0.2, 0.9, 0.4]), np.array([0.2, 0.9, 0.4, 1.0])
-
-
-def signed(rate: float, size: Callable[[float], float], draw: Callable[[Any], float]) -> Body:
-    """One uniform number whose sign decides, and whose size becomes the noise."""
-
-    def release(x: int, rng: np.random.Generator) -> float:
-        share = draw(rng) - 0.5
-        noise = size(-math.log(1 - 2 * abs(share)) / rate if abs(share) < 0.5 else 40.0)
-        return x + noise if share >= 0 else x - noise
-
-    return release
-
-
-BY_A_UNIFORM = [
-    Row(f"{kind} of rate {rate} by {source}", signed(rate, size, draw), 0, 1, rate + math.log(2) + 0.1, NEITHER)
-    for rate in (0.5, 1.0, 2.35)
-    for kind, size in (
-        ("floor", math.floor),
-        ("ceiling", math.ceil),
-        ("number", float),
-        ("tenths", lambda x: round(x, 1)),
-    )
-    for source, draw in (("numpy", lambda rng: rng.random()), ("random", lambda _: random.random()))
-]
-"""Sound ones: the size 0 comes of both signs, so that they lose the rate and ln 2 at most."""
 
 
 def mutated(x: list[float], rng: np.random.Generator) -> float:

@@ -31,7 +31,6 @@ from attacklab.laws import (
 from attacklab.laws.enclosures import float_above, float_below
 from attacklab.laws.outcomes import written
 from attacklab.laws.step_functions import NotMonotone
-from mechanisms.exponential.naive import naive_exponential
 
 HALF = Fraction(1, 2)
 THIRD = Fraction(1, 3)
@@ -170,17 +169,6 @@ def test_breakpoints_are_found_wherever_they_lie(cuts: list[int]) -> None:
     law = step_law(lambda u: np.searchsorted(edges, u, side="right"))
     counts = [b - a for a, b in zip([0, *cuts], [*cuts, GRID], strict=True)]
     assert dict(law.masses) == {o: Fraction(count, GRID) for o, count in enumerate(counts) if count}
-
-
-def test_the_naive_exponential_mechanism_agrees_with_a_walk_over_its_cumulative_weights() -> None:
-    """An outcome's count: how many k have k·2^−53 below its cumulative share, but not below the one before."""
-    utilities = [0.0, -1.0, -3.0, -2.0, -10.0]
-    law = step_law(one_uniform(naive_exponential, utilities, epsilon=2.0))
-    shares = np.cumsum(np.exp(np.array(utilities)))
-    ends = [math.ceil(Fraction(float(share)) * GRID) for share in shares / shares[-1]]
-    assert dict(law.masses) == {
-        o: Fraction(b - a, GRID) for o, (a, b) in enumerate(zip([0, *ends], ends, strict=False))
-    }
 
 
 def test_an_outcome_on_two_intervals_is_refused() -> None:

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import ctypes
-import enum
 import functools
-import ssl
 import sys
 import types
 from collections import deque, namedtuple
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import Decimal
-from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
 
-import gmpy2
 import numpy as np
 import pytest
 
-from attacklab.draws.errors import ForeignCall, OpaqueOutcome, StateChanged
+from attacklab.draws.errors import OpaqueOutcome, StateChanged
 from attacklab.laws import enumerate_law
 from attacklab.laws.outcomes import tag
 from attacklab.laws.snapshot import is_fixed, is_library, pickled
@@ -37,10 +31,6 @@ class Slotted:
 @dataclass(frozen=True)
 class Frozen:
     held: Any
-
-
-class Colour(enum.Enum):
-    RED = 1
 
 
 class Texts(list[Any]):
@@ -97,36 +87,12 @@ def test_what_changes_in_place_is_seen_wherever_it_lies(holder: str) -> None:
         assert pickled("it", whole) != before, name
 
 
-def test_values_that_are_equal_for_python_have_snapshots_of_their_own() -> None:
-    values = (
-        1, True, 1.0, Fraction(1), Decimal(1), Decimal("1.0"), gmpy2.mpz(1), gmpy2.mpq(1), gmpy2.mpfr(1, 60),
-        np.float64(1), np.float32(1), np.int64(1), [1], (1,), {1}, frozenset({1}), np.ones(1), Colour.RED, 0.0, -0.0,
-    )  # fmt: skip
-    assert len({pickled("it", value) for value in values}) == len(values)
-    same = [1]
-    assert pickled("it", (same, same)) != pickled("it", ([1], [1]))
-
-
 def test_a_module_that_is_only_called_like_a_librarys_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     own = types.ModuleType("fractions")
     own.__file__ = "/home/ann/fractions.py"
     assert all(map(is_library, ("fractions", "numpy.random", "builtins", "attacklab.laws.names")))
     monkeypatch.setitem(sys.modules, "fractions", own)
     assert not is_library("fractions")
-
-
-def _from_a_library(bits: RandomBits) -> bool:
-    return ssl.RAND_bytes(4) == b"abcd" or bits.take(1) == 1
-
-
-def _from_foreign_code(bits: RandomBits) -> bool:
-    return bool(ctypes.CDLL(None).rand() == 7) or bits.take(1) == 1
-
-
-@pytest.mark.parametrize("sampler", [_from_a_library, _from_foreign_code])
-def test_other_sources_are_refused_however_seldom_they_decide(sampler: Callable[..., Any]) -> None:
-    with pytest.raises(ForeignCall):
-        enumerate_law(sampler)
 
 
 class _Released(namedtuple("_Released", "answer")):
@@ -156,17 +122,6 @@ class _Unset:
 
 _FIRST, _SECOND = object(), object()
 _AUTO, _NONE = _Unset(), _Unset()
-
-
-def _marked(level: object, bits: RandomBits) -> int:
-    return bits.take(1) + 2 * (level is _SECOND or level is _NONE)
-
-
-@pytest.mark.parametrize(("first", "second"), [(_FIRST, _SECOND), (_AUTO, _NONE)])
-def test_sentinels_have_laws_of_their_own(first: object, second: object) -> None:
-    law = enumerate_law(lambda bits: (bits.call(_marked, first), bits.call(_marked, second)))
-    assert set(law) == {(i, j) for i in (0, 1) for j in (2, 3)}
-    assert law.closed
 
 
 class _Level:

@@ -40,23 +40,6 @@ def test_losses_of_parts_add_up_and_their_outputs_come_in_order() -> None:
     assert (type(total), type(count)) == (float, float)
 
 
-def test_a_map_sees_what_was_released_and_loses_nothing() -> None:
-    seen: list[Any] = []
-
-    def doubled(released: Any) -> Any:
-        seen.append(released)
-        return 2 * released
-
-    mapped = Mapped(COUNT, doubled)
-    assert (mapped.claim, mapped.relation) == (COUNT.claim, "add-remove")
-    output = mapped.release([7] * 5, SeededBits(3))
-    assert seen == [output / 2]
-    assert type(output) is float
-    many = mapped.many([7] * 5, 100, SeededBits(4))
-    assert np.array_equal(seen[1] * 2, many)
-    assert np.array_equal(many, 2 * COUNT.many([7] * 5, 100, SeededBits(4)))
-
-
 def test_the_public_maps_are_their_formulas_on_numbers_and_arrays() -> None:
     quotient = Quotient(-1.0, 10.0, 2.0)
     totals, counts = np.array([6.0, -60.0, 600.0, 5.0]), np.array([3.0, 2.0, 2.0, -4.0])

@@ -7,9 +7,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import product
 
-import mpmath
 import pytest
-from gmpy2 import mpq
 
 from attacklab.model.random_bits import TapedBits
 from mechanisms.core.grid import Grid
@@ -51,17 +49,6 @@ def test_every_draw_takes_all_its_bits_and_compares_with_every_sum() -> None:
         assert (Counting.compared, bits.left) == (2, 0)  # type: ignore[attr-defined]
 
 
-def test_pure_claims_are_the_logarithm_of_the_greatest_ratio_of_rows_that_neighbours_can_have() -> None:
-    near, far = Kernel(STEP, -1, THREE), Kernel(Answer(Fraction(5, 4), Grid(0)), -1, THREE)
-    with mpmath.workdps(60):
-        for term, ratio in ((near, Fraction(5, 2)), (far, Fraction(5))):
-            excess = mpmath.mpf(term.claim.epsilon.numerator) / term.claim.epsilon.denominator - mpmath.log(
-                float(ratio)
-            )
-            assert 0 <= excess < mpmath.mpf(2) ** -100
-            assert term.claim.delta == 0
-
-
 SMALL = Snapped(Fraction(3, 4), Fraction(1, 2), Fraction(15, 2))
 """λ = 3/2, Λ = 2, and B not a multiple of Λ."""
 
@@ -89,19 +76,6 @@ def test_the_law_is_that_of_ideal_noise(answer: float, counts_as: float) -> None
     assert set(law) == set(ideal(counts_as))
     for output, probability in ideal(counts_as).items():
         assert float(law[output]) - 1e-12 <= probability <= float(law[output]) + missing
-
-
-@pytest.mark.parametrize("precision", [64, 200])
-def test_tails_enclose_those_of_ideal_noise_closely(precision: int) -> None:
-    snap = SMALL.prepared(Fraction(1, 3))
-    with mpmath.workdps(80):
-        for outcome in range(-60, 61):
-            distance = (mpmath.mpf(2 * outcome - 1) - mpmath.mpf(1) / 3) / mpmath.mpf(3) * 2
-            ideal = mpmath.exp(-distance) / 2 if distance > 0 else 1 - mpmath.exp(distance) / 2
-            lower, upper = (
-                mpmath.mpf(mpq(end).numerator) / mpq(end).denominator for end in snap.tail(outcome, precision)
-            )
-            assert lower < ideal < upper < lower * (1 + mpmath.mpf(2) ** (8 - precision))
 
 
 @pytest.mark.parametrize(

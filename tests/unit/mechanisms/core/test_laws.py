@@ -12,7 +12,6 @@ from gmpy2 import mpfr, mpq
 
 from attacklab.laws import Limits, enumerate_law
 from attacklab.model.random_bits import SeededBits, TapedBits
-from mechanisms.core.claims import ApproximateDP, ZeroConcentratedDP
 from mechanisms.core.gaussian_tails import Enclosure
 from mechanisms.core.inversion import invert
 from mechanisms.core.laws import (
@@ -92,42 +91,6 @@ def test_guesses_are_right_or_a_step_beside(law: Law) -> None:
         assert law.guess(mpq(uniform)) == outcome
 
 
-@pytest.mark.parametrize("steps", [1, 2, 5])
-@pytest.mark.parametrize(
-    "law",
-    [
-        DiscreteLaplace(Fraction(3, 2)),
-        RoundedLaplace(Fraction(3, 2)),
-        RoundedLaplace(Fraction(1, 3)),
-    ],
-    ids=named,
-)
-def test_pure_losses_bound_every_ratio_and_are_reached(law: Law, steps: int) -> None:
-    claim = law.loss(steps)
-    assert type(claim) is ApproximateDP
-    assert type(claim.epsilon) is Fraction
-    assert not claim.delta
-    assert type(claim.epsilon.numerator) is int
-    with mpmath.workdps(DIGITS):
-        worst = max(abs(mpmath.log(known_mass(law, k) / known_mass(law, k - steps))) for k in range(-20, 21))
-        epsilon = mpmath.mpf(claim.epsilon.numerator) / claim.epsilon.denominator
-        assert worst <= epsilon * (1 + mpmath.mpf(10) ** -100)
-        assert worst >= epsilon - mpmath.mpf(2) ** -64
-
-
-@pytest.mark.parametrize("law", [DiscreteGaussian(Fraction(9, 4)), RoundedGaussian(Fraction(9, 4))], ids=named)
-def test_concentrated_losses_bound_the_divergence_of_every_order(law: Law) -> None:
-    for steps in (1, 3):
-        assert law.loss(steps) == ZeroConcentratedDP(Fraction(steps**2 * 2, 9))
-        with mpmath.workdps(40):
-            for order in (mpmath.mpf(3) / 2, mpmath.mpf(2), mpmath.mpf(4)):
-                sums = mpmath.fsum(
-                    known_mass(law, k - steps) ** order * known_mass(law, k) ** (1 - order) for k in range(-16, 29)
-                )
-                bound = order * steps**2 * 2 / mpmath.mpf(9)
-                assert mpmath.log(sums) / (order - 1) <= bound * (1 + mpmath.mpf(10) ** -12)
-
-
 @pytest.mark.parametrize("number", [Fraction(1, 3), Fraction(7), Fraction(10**9 + 7, 3), 1 + Fraction(1, 10**20)])
 def test_bounds_from_above_are_just_above_the_truth(number: Fraction) -> None:
     with mpmath.workdps(80):
@@ -140,12 +103,6 @@ def test_bounds_from_above_are_just_above_the_truth(number: Fraction) -> None:
         ):
             excess = mpmath.mpf(bound.numerator) / bound.denominator - truth
             assert 0 <= excess <= abs(truth) * mpmath.mpf(2) ** -120 + mpmath.mpf(2) ** -127
-
-
-def test_contexts_round_down_and_up_with_the_precision_that_is_asked_for() -> None:
-    down, up = rounding(10)
-    assert (down.div(1, 3), up.div(1, 3)) == (mpq(341, 1024), mpq(683, 2048))
-    assert down.precision == up.precision == 10
 
 
 SMALL = [

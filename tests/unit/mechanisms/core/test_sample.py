@@ -8,15 +8,11 @@ from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
 
-import gmpy2
 import pytest
 
 from mechanisms.core.claims import ApproximateDP, Claim
 from mechanisms.core.flip import (
-    RationalResponse,
-    Response,
     ShuffledResponse,
-    enclose_logistic,
 )
 from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.noisy import noisy
@@ -62,38 +58,6 @@ def test_what_is_spent_on_a_sample_is_the_most_that_keeps_the_claim(epsilon: Fra
     claim = PoissonSample(noisy(Count(), DiscreteLaplace, spent), share).claim
     assert isinstance(claim, ApproximateDP)
     assert 0 <= epsilon - claim.epsilon < Fraction(1, 2**80)
-
-
-@pytest.mark.parametrize("epsilon", [Fraction(1, 10), 1, 3, 40])
-def test_the_truth_has_its_probability(epsilon: Any) -> None:
-    for truth in (True, False):
-        law = law_of(Response(epsilon).prepared(truth).one, smallest=Fraction(1, 2**100))
-        with gmpy2.context(precision=600):
-            ideal = gmpy2.mpq(1 / (1 + gmpy2.exp(-gmpy2.mpfr(epsilon))))
-        assert 0 <= ideal - gmpy2.mpq(law[truth]) < gmpy2.mpq(1, 2**90)
-        assert 0 <= 1 - ideal - gmpy2.mpq(law[not truth]) < gmpy2.mpq(1, 2**90)
-    assert Response(epsilon).claim == ApproximateDP(Fraction(epsilon))
-
-
-@pytest.mark.parametrize("gamma", [Fraction(1, 10**9), Fraction(1), Fraction(64), Fraction(65), Fraction(10**6)])
-def test_the_enclosure_holds_the_logistic_function(gamma: Fraction) -> None:
-    for precision in (64, 128, 1000):
-        below, above = enclose_logistic(gamma, precision)
-        with gmpy2.context(precision=3000):
-            ideal = gmpy2.mpq(1 / (1 + gmpy2.exp(-gmpy2.mpfr(gamma))))
-        assert below <= ideal <= above
-        assert above - below <= gmpy2.mpq(1, 2 ** (precision - 2))
-
-
-@pytest.mark.parametrize("flip", [Fraction(1, 4), Fraction(1, 1000), Fraction(1, 2), 0.125])
-def test_a_rational_lie_has_its_probability_and_its_loss(flip: Any) -> None:
-    term, exact = RationalResponse(flip), Fraction(flip)
-    for truth in (True, False):
-        assert law_of(term.prepared(truth).one) == {truth: 1 - exact, not truth: exact}
-    assert isinstance(term.claim, ApproximateDP)
-    assert float(term.claim.epsilon) == pytest.approx(math.log((1 - exact) / exact), abs=1e-15)
-    with gmpy2.context(precision=300):
-        assert gmpy2.mpq(term.claim.epsilon) >= gmpy2.mpq(gmpy2.log(gmpy2.mpfr(gmpy2.mpq((1 - exact) / exact))))
 
 
 def law_of_shuffled(flip: Fraction, answers: tuple[int, ...]) -> dict[Any, Fraction]:

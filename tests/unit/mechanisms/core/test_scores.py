@@ -47,20 +47,6 @@ def test_integers_are_doubles_as_far_as_that_is_exact(given: list[int], are_doub
     assert [int(each) for each in kept] == given
 
 
-def test_rows_are_an_array_of_two_dimensions_if_they_are_doubles() -> None:
-    for rows in ([VALUES[:4], VALUES[4:]], np.array(VALUES).reshape(2, 4)):
-        kept = QUERY.of_each(rows)
-        assert isinstance(kept, np.ndarray)
-        assert kept.tolist() == [KEPT[:4], KEPT[4:]]
-    assert QUERY.of_each(np.array([[2, 9], [-5, 0], [1, 1]])).tolist() == [[2, 3], [-1, 0], [1, 1]]
-    large = np.array([[2**53 + 1, 0, 1], [5, 2**53 + 3, 2]])
-    assert Utilities().of_each(large) == large.tolist()
-    mixed = QUERY.of_each([[0.5, 1.0], [Fraction(1, 3), 2]])
-    assert mixed == [[Fraction(1, 2), 1], [Fraction(1, 3), 2]]
-    assert QUERY.of_each([]) == []
-    assert QUERY.of_each(np.zeros((0, 3))).shape == (0, 3)
-
-
 QUANTILES = (Fraction(0), Fraction(1, 2), Fraction(3, 4), Fraction(1, 10), Fraction(1))
 SIZES = [size + more for size in (2**8, 2**15, 2**16, 2**20) for more in (-1, 0, 1)]
 
