@@ -55,6 +55,19 @@ def test_a_reference_solution_passes_and_the_original_as_a_repair_does_not(name:
     assert failed.lines[-1] == "NOT PASSED"
 
 
+@pytest.mark.parametrize(
+    ("name", "whole", "less"),
+    [("survey_answer", "(0, 1), (0, 4), (2, 3)", "(0, 1), (1, 0)"), ("total", "-1 / 4097", "-1 / 4097e4")],
+    ids=["two pairs", "useless"],
+)
+def test_a_proof_of_few_pairs_and_a_repair_of_no_use_do_not_pass(
+    name: str, whole: str, less: str, tmp_path: Path
+) -> None:
+    source = SOLUTIONS[name].read_text("utf-8")
+    assert whole in source
+    assert not grade(handed_in(tmp_path, source.replace(whole, less)), seed=3).passed
+
+
 PAIR = "challenge = 3\ndef pair():\n    return 0, {}\ndef event(outputs):\n    {}\n"
 
 

@@ -10,6 +10,8 @@ import pytest
 from checker import claims, laws
 from checker.claims import ApproximateDP, BoundedRange, GaussianDP, ProfileDP, RenyiDP, Shift, ZeroConcentratedDP
 from checker.intervals import ONE, Interval, exp, ln, normal_tail, of, sqrt
+from mechanisms.core import laws as drawn
+from tests.unit.mechanisms.core.known_laws import known_mass
 
 DIGITS = 330
 TINY = Fraction(1, 10**9)
@@ -48,23 +50,9 @@ def test_normal_tails(z: Fraction) -> None:
 
 
 def _truth(law: laws.Law, k: int) -> mpmath.mpf:
-    """Return P[N = k] by another way than the checker's."""
-    if isinstance(law, laws.DiscreteLaplace):
-        q = mpmath.exp(-1 / _real(law.scale))
-        return (1 - q) / (1 + q) * q ** abs(k)
-    if isinstance(law, laws.RoundedLaplace):
-        scale = _real(law.scale)
-        near, far = (mpmath.exp(-abs(abs(k) + end) / scale) / 2 for end in (-mpmath.mpf(1) / 2, mpmath.mpf(1) / 2))
-        return near - far if k else 1 - 2 * far
-    assert isinstance(law, laws.GaussianLaw)
-    sigma = mpmath.sqrt(_real(law.variance))
-    if isinstance(law, laws.RoundedGaussian):
-        return (mpmath.erfc((k - 0.5) / sigma / mpmath.sqrt(2)) - mpmath.erfc((k + 0.5) / sigma / mpmath.sqrt(2))) / 2
-    total = mpmath.jtheta(
-        3, 0, mpmath.exp(-1 / (2 * sigma**2)) if sigma < 1 else mpmath.exp(-2 * (mpmath.pi * sigma) ** 2)
-    )
-    whole = total if sigma < 1 else total * sigma * mpmath.sqrt(2 * mpmath.pi)  # Poisson's formula
-    return mpmath.exp(-(mpmath.mpf(k) ** 2) / (2 * sigma**2)) / whole
+    """Return P[N = k] by the definition."""
+    (parameter,) = type(law).__dataclass_fields__  # type: ignore[attr-defined]
+    return known_mass(getattr(drawn, type(law).__name__)(getattr(law, parameter)), k)
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 4), Fraction(1), Fraction(7, 2), Fraction(1000), Fraction(2**45)])
@@ -111,7 +99,8 @@ def test_delta_of_normal_noise() -> None:
     assert not claims.keep(halves, ApproximateDP(Fraction(1), delta * (1 - TINY)))
 
 
-PURE, RHO, RANGE = ApproximateDP(Fraction(1, 2)), ZeroConcentratedDP(Fraction(1, 8)), BoundedRange(Fraction(1))
+HALF = Fraction(1, 2)
+PURE, RHO, RANGE = ApproximateDP(HALF), ZeroConcentratedDP(Fraction(1, 8)), BoundedRange(Fraction(1))
 
 
 @pytest.mark.parametrize(
@@ -141,3 +130,4 @@ def test_losses_add_up_and_imply_no_more(losses: claims.Losses, kept: claims.Cla
         if name != "alpha" and number:
             assert not claims.keep(losses, type(kept)(**{**vars(kept), name: number * (1 - TINY)}))
     assert not claims.keep((*losses, ApproximateDP(Fraction(1, 10**9))), kept)
+    assert not claims.keep((RenyiDP(Fraction(2), HALF),), RenyiDP(Fraction(3), HALF))

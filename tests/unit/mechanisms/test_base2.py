@@ -57,12 +57,6 @@ def test_eta_from_epsilon_is_the_largest_that_loses_no_more(epsilon: float | Fra
         assert wished - loss(eta.x, y, 1, monotone) < steps * gmpy2.exp(gmpy2.mpfr(wished) / steps) / 2**y
 
 
-def test_an_epsilon_below_the_grid_is_refused_and_never_rounded_up() -> None:
-    with pytest.raises(ValueError, match="too small for y = 8"):
-        BaseTwoEta.from_epsilon(Fraction(1, 1000), y=8)
-    assert BaseTwoEta.from_epsilon(Fraction(1, 1000), y=12).epsilon()[1] <= Fraction(1, 1000)
-
-
 ETAS = [
     BaseTwoEta(1, 1),
     BaseTwoEta(3, 2),

@@ -94,25 +94,6 @@ def test_a_claim_is_proved_refuted_or_left_open_and_only_a_refuted_one_has_an_ev
     assert Fraction(1, 2**58) == SLACK
 
 
-def test_an_undecided_claim_names_the_proof_that_would_decide_it() -> None:
-    said = proved(count, limits=FEW).reason
-    assert said.endswith(
-        "; a proof for all shifts of its noise would decide it, but this target brings no certificate; audit it instead"
-    )
-    drafted = target(count).certified(lambda: pytest.fail("a proof of a pair needs no certificate"))
-    (finding,) = prove_all(drafted, limits=FEW)
-    assert finding.reason.endswith(" would decide it: --all writes a certificate and has it checked")
-
-
-def test_a_failure_says_on_which_input() -> None:
-    def fails_on_one(answer: float, bits: RandomBits) -> int:
-        return 1 // int(answer == 0) + bits.take(1)
-
-    (finding,) = prove_all(target(fails_on_one))
-    assert finding.reason.startswith("on the second input, fails_on_one raised ZeroDivisionError(")
-    assert " on the draws []; mend it, " in finding.reason
-
-
 def test_one_pair_that_breaks_the_claim_or_fails_is_found_among_those_that_keep_it() -> None:
     def from_two(answer: float, bits: RandomBits) -> int:
         return response(answer, bits) if answer < 2 else 2

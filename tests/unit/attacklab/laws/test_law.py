@@ -111,6 +111,7 @@ def test_an_image_adds_up_and_keeps_what_is_unresolved() -> None:
     law = Law({-2: Fraction(1, 8), 2: Fraction(1, 4), 1: HALF}).map(abs)
     assert dict(law.masses) == {2: Fraction(3, 8), 1: HALF}
     assert law.unresolved == Fraction(1, 8)
+    assert law["another"] == Bounds(0, Fraction(1, 8))
 
 
 @settings(max_examples=15)
