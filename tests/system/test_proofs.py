@@ -1,8 +1,6 @@
-"""The regression tests that exact mechanisms resist: their exact laws, not a failure to find something.
+"""Published samplers have their ideal laws, and proofs decide claims at their edge.
 
-Each mechanism's law is found by exhausting its random bits on small inputs that Hypothesis picks. It must equal the
-ideal law, written down here a second time in closed form, wherever it closes, and enclose it within 2^−60 where it does
-not; and the mechanism's claim must come out PROVED on neighbouring pairs.
+Each law is found by exhausting random bits, and encloses the ideal one, written down here in closed form, within 2^−60.
 """
 
 from __future__ import annotations
@@ -20,17 +18,13 @@ from hypothesis import strategies as st
 
 from attacklab.laws import Bounds, Law, enumerate_law, normalised
 from attacklab.laws.proof import LIMITS, prove
-from attacklab.model.findings import Finding, Verdict
+from attacklab.model.findings import Verdict
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Target
-from mechanisms.core.inversion import invert
-from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.laplace.exact import exact_randomized_response
 from mechanisms.published import discrete_gaussian, discrete_laplace, two_sided_geometric
-from mechanisms.randomness import RandomBits
 
 WITHIN = mpq(1, 1 << 60)
-UTILITIES = st.lists(st.integers(-3, 3).map(float), min_size=1, max_size=5)
 
 
 def exp_of(exponent: Fraction) -> Bounds:
@@ -41,34 +35,13 @@ def exp_of(exponent: Fraction) -> Bounds:
     return Bounds(value - slack, value + slack)
 
 
-def inverted_laplace(scale: Fraction, bits: RandomBits) -> int:
-    return invert(DiscreteLaplace(scale), bits)
-
-
 def found(sampler: Callable[..., Any], *arguments: Any) -> Law:
     return enumerate_law(sampler, *arguments, limits=LIMITS)
 
 
-def assert_encloses(law: Law, ideal: Law) -> None:
-    """Each probability of either law differs from the other's by at most 2^−60, whatever is left open."""
-    assert law.unresolved <= WITHIN
-    for outcome in {*law, *ideal}:
-        (least, most), (lower, upper) = law[outcome], ideal[outcome]
-        assert max(most - lower, upper - least) <= 4 * WITHIN
-
-
-@pytest.mark.parametrize(
-    ("sampler", "scale"),
-    [
-        (discrete_laplace, Fraction(1, 3)),
-        (discrete_laplace, Fraction(5, 2)),
-        (discrete_laplace, Fraction(10)),
-        (inverted_laplace, Fraction(1, 3)),
-        (inverted_laplace, Fraction(1)),
-    ],
-)
-def test_discrete_laplace_has_its_ideal_law(sampler: Any, scale: Fraction) -> None:
-    law = found(sampler, scale)
+@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(5, 2), Fraction(10)])
+def test_discrete_laplace_has_its_ideal_law(scale: Fraction) -> None:
+    law = found(discrete_laplace, scale)
     q = exp_of(-1 / scale)
     for n, mass in law.masses.items():
         upper = (1 - q.lower) / (1 + q.lower) * q.upper ** abs(int(n))
@@ -77,39 +50,23 @@ def test_discrete_laplace_has_its_ideal_law(sampler: Any, scale: Fraction) -> No
     assert law.unresolved <= WITHIN
 
 
-@pytest.mark.parametrize("variance", [Fraction(1, 4), Fraction(1)])
-def test_discrete_gaussian_has_its_ideal_law(variance: Fraction) -> None:
-    law = found(discrete_gaussian, variance)
-    reach = 15 * math.isqrt(math.ceil(variance)) + 15
-    ideal = normalised({n: exp_of(-Fraction(n * n) / (2 * variance)) for n in range(-reach, reach + 1)})
-    assert_encloses(law, ideal)
+def test_discrete_gaussian_has_its_ideal_law() -> None:
+    ideal = normalised({n: exp_of(Fraction(-n * n, 2)) for n in range(-30, 31)})
+    law = found(discrete_gaussian, Fraction(1))
+    assert law.unresolved <= WITHIN
+    for outcome in {*law, *ideal}:
+        (least, most), (lower, upper) = law[outcome], ideal[outcome]
+        assert max(most - lower, upper - least) <= 4 * WITHIN
 
 
 @given(st.fractions(min_value=Fraction(1, 8), max_value=Fraction(7, 8), max_denominator=16))
-@settings(max_examples=4)
+@settings(max_examples=2)
 def test_the_two_sided_geometric_law_is_rational(ratio: Fraction) -> None:
     law = found(two_sided_geometric, ratio)
     for n, mass in law.masses.items():
         probability = mpq((1 - ratio) / (1 + ratio)) * mpq(ratio) ** abs(int(n))
         assert probability - WITHIN <= mass <= probability
     assert law.unresolved <= WITHIN
-
-
-def assert_kept(finding: Finding) -> None:
-    """The claim is proved: as it stands if the laws are closed, and otherwise with slack where δ has no room."""
-    assert finding.verdict in (Verdict.PROVED, Verdict.PROVED_WITH_SLACK), finding.reason
-    if finding.reason.startswith("closed") or finding.claim.nominal.delta:
-        assert finding.verdict is Verdict.PROVED
-    else:
-        assert finding.verdict is Verdict.PROVED_WITH_SLACK
-
-
-def test_randomized_response_sits_exactly_on_its_claim() -> None:
-    target = Target.dataset(lambda *_: [], epsilon=1.0).exact(exact_randomized_response(epsilon=1).release)
-    finding = prove(target, NeighbouringPair(False, True, Relation.SUBSTITUTE))
-    assert_kept(finding)
-    assert finding.epsilon_lower is not None
-    assert 1 - 1e-12 < finding.epsilon_lower <= 1
 
 
 def test_a_claim_with_a_delta_is_refuted_by_the_epsilon_that_it_needs_at_that_delta() -> None:

@@ -14,20 +14,6 @@ from tests.system.experiments.records import Data, committed_record, quick_recor
 Cells = dict[tuple[str, str], Cell]
 
 
-FLAWS = [
-    ("naive_exponential", "zero rounding"),
-    ("naive_exponential_stabilised", "exact law"),
-    ("naive_exponential_bfloat16", "truncated addition"),
-    ("naive_local_sensitivity_mean", "local sensitivity"),
-    ("naive_laplace_numpy", "low bit laplace"),
-    ("naive_laplace_numpy", "integer cast"),
-    ("naive_gaussian_polar", "low bit gaussian"),
-    ("naive_histogram", "generator state"),
-    ("naive_age_sum_int16", "sum sensitivity"),
-    ("naive_ptr_mean", "missing clip"),
-    ("naive_randomized_response", "exact law"),
-    ("naive_smooth_mean", "failing size"),
-]
 UNSEEN = {*targets.TOO_RARE}
 
 
@@ -73,10 +59,6 @@ def test_no_exact_target_is_refuted_by_anything(cells: Cells) -> None:
     """In all runs together a false alarm has probability at most 1e-6, and the seed is fixed."""
     refuted = [key for key, cell in cells.items() if key[0].startswith("exact") and cell.verdict is Verdict.VIOLATED]
     assert refuted == []
-
-
-def test_known_flaws_are_red(cells: Cells) -> None:
-    assert [flaw for flaw in FLAWS if cells[flaw].verdict is not Verdict.VIOLATED] == []
 
 
 def refuted_by(cells: Cells, *ignored: str) -> set[str]:
