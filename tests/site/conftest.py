@@ -90,7 +90,7 @@ def visit(browser: Browser, address: str) -> Iterator[Callable[..., Visit]]:
         def open_page(path: str, **settings: Any) -> Visit:
             context = browser.new_context(**settings)
             stack.callback(context.close)
-            visited = _watched(context.new_page(), address)
+            visited = watched(context.new_page(), address)
             _open(visited.page, f"{address}/{path}")
             return visited
 
@@ -101,7 +101,7 @@ def visit(browser: Browser, address: str) -> Iterator[Callable[..., Visit]]:
 def window(browser: Browser, address: str) -> Iterator[Visit]:
     """The window of `turn_to`."""
     context = browser.new_context()
-    yield _watched(context.new_page(), address)
+    yield watched(context.new_page(), address)
     context.close()
 
 
@@ -123,7 +123,8 @@ def turn_to(window: Visit, address: str) -> Callable[[str], Visit]:
     return open_page
 
 
-def _watched(page: Page, address: str) -> Visit:
+def watched(page: Page, address: str) -> Visit:
+    """A page whose errors are noted, and what it asks for beyond an address."""
     visited = Visit(page)
 
     def note(request: Any) -> None:

@@ -5,6 +5,7 @@ The tests of the first part need no browser. The others open a page with one fig
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
@@ -23,7 +24,7 @@ from attacklab.laws import advantage, one_uniform, step_law
 from attacklab.model.claims import PrivacyClaim
 from experiments.touchable import FIGURES, betting, which_database
 from mechanisms.exponential.naive import naive_exponential
-from tests.site.conftest import Visit
+from tests.site.conftest import Visit, watched
 from tests.site.figures import FOLDER, NAMES, ROOT, block, cells, data, document, press, said, shown, texts, words
 
 LANGUAGES = ("en", "zh-CN")
@@ -123,30 +124,24 @@ def test_the_sound_mechanism_is_never_refuted_and_the_worst_leak_always_is() -> 
 @pytest.fixture
 def figure(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Visit]]:
     """Opens a figure in a language; keywords are those of a Playwright context. At the end nothing may have failed."""
-    visits: list[tuple[Visit, Any]] = []
+    visits: list[Visit] = []
+    with contextlib.ExitStack() as stack:
 
-    def open_figure(name: str, language: str = "en", **settings: Any) -> Visit:
-        file = tmp_path / f"{name}_{language}.html"
-        file.write_text(document(name, language), encoding="utf-8")
-        context = browser.new_context(**settings)
-        visited = Visit(context.new_page())
-        visits.append((visited, context))
-        visited.page.on("pageerror", lambda error: visited.errors.append(str(error)))
-        visited.page.on(
-            "console", lambda message: visited.errors.append(message.text) if message.type == "error" else None
-        )
-        visited.page.on("request", lambda request: visited.outside.append(request.url))
-        visited.page.goto(file.as_uri())
-        visited.page.wait_for_selector(
-            "figure.touchable[data-ready] svg > *, figure.touchable[data-ready] .lines td", state="attached"
-        )
-        return visited
+        def open_figure(name: str, language: str = "en", **settings: Any) -> Visit:
+            file = tmp_path / f"{name}_{language}.html"
+            file.write_text(document(name, language), encoding="utf-8")
+            context = browser.new_context(**settings)
+            stack.callback(context.close)
+            visits.append(visited := watched(context.new_page(), "file://"))
+            visited.page.goto(file.as_uri())
+            visited.page.wait_for_selector(
+                "figure.touchable[data-ready] svg > *, figure.touchable[data-ready] .lines td", state="attached"
+            )
+            return visited
 
-    yield open_figure
-    for visited, context in visits:
-        context.close()
-        assert visited.errors == []
-        assert [url for url in visited.outside if not url.startswith(("file:", "data:"))] == []
+        yield open_figure
+    for visited in visits:
+        assert visited.errors == visited.outside == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

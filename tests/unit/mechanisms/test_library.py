@@ -299,52 +299,37 @@ def nothing(*_: object) -> None:
     """Stand for a release that nobody calls."""
 
 
-REPAIRS: list[tuple[Target, str, tuple[Any, Any]]] = [
-    (
-        Target.noise(nothing, epsilon=0.5, sensitivity=3),
-        "laplace(epsilon=0.5, sensitivity=3.0, step=2**-9)(answer)",
-        (0, 3),
-    ),
+REPAIRS: list[tuple[Target, str]] = [
+    (Target.noise(nothing, epsilon=0.5, sensitivity=3), "laplace(epsilon=0.5, sensitivity=3.0, step=2**-9)(answer)"),
     (
         Target.noise(nothing, epsilon=0.5, sensitivity=3, domain=Domain(integers=True)),
         "geometric(epsilon=0.5, sensitivity=3.0)(answer)",
-        (0, 3),
     ),
     (
         Target.noise(nothing, epsilon=0.5, delta=1e-6, sensitivity=100),
         "gaussian(epsilon=0.5, sensitivity=100.0, delta=1e-06, step=2**-4)(answer)",
-        (0, 100),
     ),
-    (
-        Target.selection(nothing, epsilon=0.25, sensitivity=2),
-        "select(epsilon=0.25, sensitivity=2.0)(utilities)",
-        ([0, 2], [2, 0]),
-    ),
+    (Target.selection(nothing, epsilon=0.25, sensitivity=2), "select(epsilon=0.25, sensitivity=2.0)(utilities)"),
     (
         Target.sum(nothing, epsilon=2, bounds=(-5, 100), relation="substitute"),
         "bounded_sum(epsilon=2.0, lower=-5.0, upper=100.0, step=2**-4, relation='substitute')(records)",
-        ([-5, 0], [0, 100]),
     ),
-    (Target.mean(nothing, epsilon=1, bounds=(0.0, 0.1)), "", ([], [0.1])),
-    (Target.noise(nothing, epsilon=1e-12), "", (0, 1)),
-    (Target.noise(nothing, claim=ZeroConcentrated(0.5)), "", (0, 1)),
-    (Target.dataset(nothing, epsilon=1), "", ([], [1])),
+    (Target.mean(nothing, epsilon=1, bounds=(0.0, 0.1)), ""),
+    (Target.noise(nothing, epsilon=1e-12), ""),
+    (Target.noise(nothing, claim=ZeroConcentrated(0.5)), ""),
+    (Target.dataset(nothing, epsilon=1), ""),
 ]
 
 
-@pytest.mark.parametrize(("target", "call", "pair"), REPAIRS)
-def test_the_call_that_repairs_a_target_claims_no_more_than_the_target(
-    target: Target, call: str, pair: tuple[Any, Any]
-) -> None:
+@pytest.mark.parametrize(("target", "call"), REPAIRS)
+def test_the_call_that_repairs_a_target_claims_no_more_than_the_target(target: Target, call: str) -> None:
     assert exact_call(target) == call
-    if not call:
-        return
-    made = eval(call.rpartition("(")[0], vars(library))  # noqa: S307 - our own
-    claim = target.claim.nominal
-    assert made.claim.epsilon <= claim.epsilon
-    assert made.claim.delta <= claim.delta
-    assert made.relation == (target.relation or made.relation)
-    assert made(pair[0]) is not None
+    if call:
+        made = eval(call.rpartition("(")[0], vars(library))  # noqa: S307 - our own
+        claim = target.claim.nominal
+        assert made.claim.epsilon <= claim.epsilon
+        assert made.claim.delta <= claim.delta
+        assert made.relation == (target.relation or made.relation)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from attacklab.laws import Decision, Law, smallest_delta
 from attacklab.laws.decide import judge
 from attacklab.laws.gaussian import normal_quantile, smallest_mu
-from attacklab.laws.renyi import renyi_divergence, smallest_rho
+from attacklab.laws.renyi import keeps_zcdp, renyi_divergence, smallest_rho
 from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Renyi, ZeroConcentrated
 
 SLACK = Fraction(1, 1 << 58)
@@ -128,6 +128,13 @@ def test_what_permute_and_flip_and_the_exponential_mechanism_need_at_epsilon_two
     assert smallest_rho(HALF, law).lower == pytest.approx(float(greatest), rel=1e-6)
     decision = judge(ZeroConcentrated(0.5), HALF, law).decision
     assert decision is (Decision.REFUTED if rho > 0.5 else Decision.PROVED)
+
+
+def test_a_chain_proves_a_little_more_than_the_least_rho_and_nothing_less() -> None:
+    for law in (flipped(2.0), exponential(2.0)):
+        least = smallest_rho(HALF, law).lower
+        assert not keeps_zcdp(HALF, law, 0.999 * least)
+        assert keeps_zcdp(HALF, law, 1.02 * least)
 
 
 LIAR = Law({0: mpq(1, 2), 1: mpq(1, 2) - mpq(1, 1 << 60), 2: mpq(1, 1 << 60)})
