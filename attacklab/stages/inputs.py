@@ -82,6 +82,9 @@ SIZES = (4, 8, 16, 32, 64, 100, 128, 256, 500, 512, 1000, 1024, 2048, 4096, 1638
 MOST_UNLIKE = 1 << 9
 """Of large datasets, up to about so many records are unlike the others, in powers of two."""
 
+ALIKE = 8
+"""In large datasets that are all alike but for one record, so many of the values are tried."""
+
 GRID = 12
 """So many of the values are tried in every dataset of two records and their neighbours; half as many in three."""
 
@@ -205,7 +208,8 @@ def _many(stage: Stage, values: Sequence[Any]) -> Iterator[Neighbours]:
     """Large datasets: all alike, one unlike all others, halves, alternating, and all values in turn."""
     low, high, *rest = values if len(values) > 1 else (values[0], values[0])
     small = rest[-1] if rest else low
-    for size in itertools.chain.from_iterable((size - 1, size) for size in SIZES):
+    ends = [int(end) for end in sizes_of(stage) if 0 < end <= SIZES[-1]]
+    for size in [*ends, *itertools.chain.from_iterable((size - 1, size) for size in SIZES)]:
         half = size // 2
         bases = (
             [high] * size,
@@ -220,11 +224,15 @@ def _many(stage: Stage, values: Sequence[Any]) -> Iterator[Neighbours]:
         for base in (*bases, cycle, [small] * (size - 1) + [high], *ties):
             tried = {repr(value): value for value in (high, low, small)}
             yield from _changed(stage, base, tried.values(), (0, size - 1))
+        for value in values[:ALIKE]:
+            yield from _changed(stage, [value] * size, values[:ALIKE], (0,))
 
 
 def _shuffled(stage: Stage, values: Sequence[Any], rng: random.Random) -> Iterator[Neighbours]:
     """Datasets of few values in any order, one of them changed."""
+    least, most = sizes_of(stage)
+    sizes = [size for size in (2, 3, 4, 6, 10, 40) if least <= size <= most] or [max(int(least), 1)]
     for _ in range(2000):
         chosen = rng.choices(values, k=rng.choice((2, 2, 3, 5)))
-        base = rng.choices(chosen, k=rng.choice((2, 3, 4, 6, 10, 40)))
+        base = rng.choices(chosen, k=rng.choice(sizes))
         yield from _changed(stage, base, [rng.choice(values)], [rng.randrange(len(base) + 1)])

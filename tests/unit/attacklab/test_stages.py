@@ -19,6 +19,7 @@ from attacklab.model.errors import UsageError
 from attacklab.stages.distances import Unmeasurable, powered_distance
 
 UNIT = Domain(shape=Records(most=4096), bounds=(0.0, 1.0))
+FAR = Domain(shape=Records(least=1024, most=1024), bounds=(2.0**50, 2.0**50 + 1))
 NARROW = Domain(shape=Records(least=512, most=1024), bounds=(1.0, 1 + 2.0**-48))
 BITS = Domain(shape=Records(most=1000), bounds=(0, 1), integers=True)
 NAMES = Domain(shape=Categories(names=("a", "b", "c"), most=4))
@@ -53,6 +54,12 @@ def agreeing_pairs(names: Sequence[str]) -> int:
 
 
 BROKEN: Sequence[tuple[str, Callable[[Any], Any], dict[str, Any], str]] = (
+    (
+        "deviations about a mean that is rounded",
+        deviations,
+        {"stability": 1, "domain": FAR, "relation": "substitute"},
+        "times its ε",
+    ),
     ("a count in tens", lambda x: round(len(x), -1), {"stability": 1, "domain": UNIT}, "10 apart"),
     (
         "a sum rounded once, of many records at least",
