@@ -47,7 +47,7 @@ from attacklab.auditing.statistics.power import (
 from attacklab.auditing.statistics.reasons import refuted_reason
 from attacklab.model.claims import Claim, PrivacyClaim
 from attacklab.model.errors import LabFault, OutOfTime, Refused, TargetError
-from attacklab.model.findings import FAILURE, Counts, Finding, Verdict, described_pair, upper_text
+from attacklab.model.findings import FAILURE, PROVE_INSTEAD, Counts, Finding, Verdict, described_pair, upper_text
 from attacklab.model.targets import Target
 
 DEFAULT_TRIALS = 100_000
@@ -238,8 +238,8 @@ class PlannedScenario:
 
     def without_claim(self) -> Finding:
         """What is found where nothing is claimed of a trial."""
-        reason = f"the claim promises nothing of {self.answers} answers together"
-        return self.judge.finding(Verdict.UNTESTABLE, reason, pair=self.pair)
+        reason = f"the claim promises nothing of {self.answers} answers together{PROVE_INSTEAD}"
+        return self.judge.finding(Verdict.INCONCLUSIVE, reason, pair=self.pair)
 
     def sample(self, role: Role, events: tuple[Event, ...], trials: int, **rest: Any) -> Sample:
         """Trials to draw; `rest` are other fields of the sample."""
@@ -282,7 +282,7 @@ class PlannedScenario:
         fields: dict[str, Any] = {"pair": self.pair}
         if not is_testable(claim, trials, alpha):
             fields |= {"answers": self.answers, "claim": claim, "alpha": alpha}
-            return self.judge.finding(Verdict.UNTESTABLE, _untestable(claim, alpha), **fields)
+            return self.judge.finding(Verdict.INCONCLUSIVE, _untestable(claim, alpha), **fields)
         try:
             try:
                 decision = self._decided(claim, trials, alpha, seconds)
@@ -455,7 +455,7 @@ def _ruling(
             f"it takes at least {_about(fewest)}; {advice}"
         )
     takes = "no number of trials" if fewest is None else f"no fewer than {_about(fewest)} trials"
-    return Verdict.UNTESTABLE, f"{takes} of this event could refute the claim; prove it instead (attacklab prove)"
+    return Verdict.INCONCLUSIVE, f"{takes} of this event could refute the claim{PROVE_INSTEAD}"
 
 
 def _would_refute(judged_at: PrivacyClaim, counts: Counts, alpha: float) -> int | None:
@@ -471,8 +471,7 @@ def _untestable(claim: Claim, alpha: float) -> str:
     fewest = min((count for count in counts if count is not None), default=None)
     takes = "no number of trials that can be drawn" if fewest is None else f"no fewer than {_about(fewest)} trials"
     return (
-        f"{takes} could refute {claim}, even by an event that one input always shows and the other never; "
-        "prove it instead (attacklab prove)"
+        f"{takes} could refute {claim}, even by an event that one input always shows and the other never{PROVE_INSTEAD}"
     )
 
 

@@ -38,10 +38,8 @@ from attacklab.reporting.wording import (
 COLOURS = {
     Verdict.VIOLATED: "bold red",
     Verdict.PROVED: "bold blue",
-    Verdict.PROVED_WITH_SLACK: "blue",
     Verdict.ERROR: "bold yellow",
     Verdict.INCONCLUSIVE: "yellow",
-    Verdict.UNTESTABLE: "yellow",
 }
 
 OUTCOME_COLOURS = {

@@ -64,15 +64,11 @@ class Verdict(enum.StrEnum):
     VIOLATED = "violated"
     """The claim is refuted, at the stated confidence or by an exact law."""
     PROVED = "proved"
-    """The exact laws of the pair keep the claim itself."""
-    PROVED_WITH_SLACK = "proved with slack"
-    """They keep it with 2^−58 added to δ; they do not close, so what they leave open may break the claim itself."""
+    """It is kept, for the scope that the finding names; the reason says where that takes 2^−58 added to δ."""
     NOT_DETECTED = "not detected"
     """Nothing was found; the finding says which advantage would have been detected."""
     INCONCLUSIVE = "inconclusive"
-    """The claim could not be refuted whatever happened: the trials were too few; or a proof was not found."""
-    UNTESTABLE = "untestable"
-    """No number of trials that can be drawn could refute the claim; the finding says how many it would take."""
+    """Nothing could have refuted the claim; the reason says what would decide: more trials, or a proof."""
     NOT_APPLICABLE = "not applicable"
     """The attack does not apply to this kind of target."""
     ERROR = "error"
@@ -83,16 +79,14 @@ WORST_FIRST = (
     Verdict.VIOLATED,
     Verdict.ERROR,
     Verdict.INCONCLUSIVE,
-    Verdict.UNTESTABLE,
     Verdict.NOT_DETECTED,
-    Verdict.PROVED_WITH_SLACK,
     Verdict.PROVED,
     Verdict.NOT_APPLICABLE,
 )
-"""The one order of severity: too little data is not a pass, so it outranks what was looked at and not detected.
+"""The one order of severity: too little data is not a pass, so it outranks what was looked at and not detected."""
 
-A claim proved with slack is worse than one proved, and better than one of which samples showed nothing.
-"""
+PROVE_INSTEAD = "; prove it instead (attacklab prove)"
+"""How the reason of an inconclusive finding ends where no number of trials that can be drawn would decide."""
 
 FAILURE = "the target fails on one of two neighbouring inputs more often than on the other"
 """The flaw that a bet on failure shows, whatever its attack looks for."""
@@ -111,10 +105,6 @@ SO_DID_EVERY_CALL = "; so did every call on either input, so nothing was tested"
 
 EXACT_LAW, CERTIFICATE = "exact_law", "certificate"
 """What stands where an attack's name would, in the finding of a proof by exact laws, and by a checked certificate."""
-
-
-GONE = ("code", "work", "call", "shift", "shift_hex", "severity")
-"""Fields of older records that nothing reads any more."""
 
 
 class Reach(enum.StrEnum):
@@ -335,15 +325,15 @@ class Finding:
         return self.verdict is Verdict.NOT_APPLICABLE and self.counts is not None
 
     @property
-    def decides_nothing(self) -> bool:
-        """Whether no number of trials can decide its event.
+    def is_untestable(self) -> bool:
+        """Whether no number of trials can decide it; its reason says so."""
+        return self.verdict is Verdict.INCONCLUSIVE and self.reason.endswith(PROVE_INSTEAD)
 
-        Older records have that as INCONCLUSIVE, without counts. A proof that was not found is another matter: it was
-        asked for, and its laws were sought.
-        """
-        if self.verdict is Verdict.INCONCLUSIVE:
-            return self.counts is None and not self.is_proof
-        return self.verdict is Verdict.UNTESTABLE
+    @property
+    def decides_nothing(self) -> bool:
+        """Whether it has looked at nothing that could decide; a proof that was not found did, as it was asked for."""
+        is_empty = self.verdict is Verdict.INCONCLUSIVE and self.counts is None and not self.is_proof
+        return is_empty or self.is_untestable
 
     @property
     def is_proof(self) -> bool:
@@ -353,7 +343,7 @@ class Finding:
     @property
     def verdict_in_scope(self) -> str:
         """The verdict; that of a proof with its scope."""
-        if self.scope is None or self.verdict not in (Verdict.PROVED, Verdict.PROVED_WITH_SLACK):
+        if self.scope is None or self.verdict is not Verdict.PROVED:
             return str(self.verdict)
         return f"{self.verdict} for {self.scope}"
 
@@ -375,38 +365,31 @@ class Finding:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Finding:
-        """Read a finding; fields that an older record does not have take their defaults.
+        """Read a finding; fields that are left out take their defaults.
 
         Raises:
             ValueError: a field that every finding has is missing, or one is unknown or malformed.
         """
-        unknown = sorted(set(data) - {field.name for field in fields(cls)} - {*GONE})
+        unknown = sorted(set(data) - {field.name for field in fields(cls)})
         if unknown:
             raise UsageError(f"not a finding: unknown fields {', '.join(unknown)}")
-        values = {name: value for name, value in data.items() if name not in GONE}
-        if "scope" not in data and data.get("attack") == EXACT_LAW:  # from before proofs said their scope
-            values["scope"] = {"reach": Reach.PAIR}
         try:
-            values["verdict"] = Verdict(data["verdict"])
-            if data.get("severity", "claim") != "claim" and values["verdict"] is Verdict.VIOLATED:  # a note, once
-                values["verdict"] = Verdict.NOT_APPLICABLE
-            values["claim"] = claim_from_json(data["claim"])
-            for name, read in _READERS.items():
-                if values.get(name) is not None:
-                    values[name] = read(values[name])
-            return cls(**values)
+            given = {name for name, value in data.items() if value is not None} | {"verdict", "claim"}
+            return cls(**{**data, **{name: _READERS[name](data[name]) for name in _READERS if name in given}})
         except (TypeError, KeyError, ValueError) as error:
             raise UsageError(f"not a finding: {error}") from error
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {
+    "verdict": Verdict,
+    "claim": claim_from_json,
     "relation": Relation,
     "judged_at": lambda data: PrivacyClaim(**data),
     "counts": lambda data: Counts(**data),
     "laws": tuple,
     "scope": lambda data: Scope(**{**data, "reach": Reach(data["reach"])}),
     "certificate": lambda data: CheckedCertificate(**{**data, "lemmas": tuple(data["lemmas"])}),
-    "witness": lambda data: Witness(**{name: value for name, value in data.items() if name not in GONE}),
+    "witness": lambda data: Witness(**data),
     "counterexample": lambda data: Counterexample(**{**data, "outputs": tuple(data["outputs"])}),
     "epsilon_lower": lambda data: math.inf if data == INFINITE else data,
     **dict.fromkeys(("first", "second", "advantage"), lambda data: Estimate(**data)),
@@ -500,18 +483,13 @@ def compact_text(data: Mapping[str, Any]) -> str:
 
 
 def _without_defaults(finding: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {"scope"} if finding["attack"] == EXACT_LAW else set()  # without it, it would be a record from before scopes
-    left_out = {field.name: field.default for field in fields(Finding) if field.name not in kept}
+    left_out = {field.name: field.default for field in fields(Finding)}
     return {name: value for name, value in finding.items() if left_out.get(name, MISSING) != value}
 
 
 def _expanded(value: Any, shared: Sequence[Any]) -> Any:
-    """The value with what is shared in its place, in parts of it too, as older records have it."""
-    if isinstance(value, dict):
-        if value.keys() == {AT}:
-            return shared[value[AT]]
-        return {name: _expanded(part, shared) for name, part in value.items()}
-    return [_expanded(part, shared) for part in value] if isinstance(value, list) else value
+    """The value, or the one that is shared in its place."""
+    return shared[value[AT]] if isinstance(value, dict) and value.keys() == {AT} else value
 
 
 def read_of_schema(path: Path, schema: str) -> dict[str, Any]:
@@ -534,12 +512,10 @@ def read_record(path: Path) -> dict[str, Any]:
     """
     data = read_of_schema(path, SCHEMA)
     try:
-        shared: list[Any] = []
-        for value in data.pop(SHARED, ()):
-            shared.append(_expanded(value, shared))
-        findings = [Finding.from_json(_expanded(finding, shared)) for finding in data["findings"]]
-        return {**data, "findings": findings}
-    except (IndexError, KeyError, TypeError, ValueError) as error:
+        shared = data.pop(SHARED, [])
+        rows = [{name: _expanded(value, shared) for name, value in finding.items()} for finding in data["findings"]]
+        return {**data, "findings": list(map(Finding.from_json, rows))}
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise UsageError(f"{path} holds a malformed finding: {error}") from error
 
 

@@ -10,9 +10,9 @@ from typing import Any
 from attacklab.model.findings import Finding, Verdict, decisive, record
 from attacklab.model.plain_text import plain
 from attacklab.reporting.sarif import Place, sarif_log
-from attacklab.reporting.screen import PROVED, Screen, screen
+from attacklab.reporting.screen import Screen, screen
 
-PASSES = (Verdict.NOT_DETECTED, *PROVED)
+PASSES = (Verdict.NOT_DETECTED, Verdict.PROVED)
 """Too little data is not a pass, and neither is a proof that was not found."""
 
 
@@ -57,7 +57,8 @@ class AuditedTest:
     @property
     def skipped(self) -> bool:
         """Whether the test has to be skipped: no number of trials can refute the claim."""
-        return self.verdict is Verdict.UNTESTABLE
+        deciding = decisive(self.findings)
+        return bool(deciding) and all(finding.is_untestable for finding in deciding)
 
     @property
     def screen(self) -> Screen:
@@ -70,7 +71,7 @@ class AuditedTest:
 
     def why_skipped(self) -> str:
         """The reason that it is skipped for."""
-        reason = next(finding.reason for finding in self.findings if finding.verdict is Verdict.UNTESTABLE)
+        reason = next(finding.reason for finding in self.findings if finding.is_untestable)
         return plain(f"{self.screen.headline}: {reason}")
 
     def properties(self) -> list[tuple[str, object]]:

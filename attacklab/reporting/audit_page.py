@@ -15,7 +15,7 @@ from attacklab.auditing.repairs import flaw_of
 from attacklab.auditing.statistics.power import POWER
 from attacklab.model.findings import WORST_FIRST, Finding, Verdict, environment, upper_text
 from attacklab.reporting.rendering import render
-from attacklab.reporting.screen import UNDECIDED, screen
+from attacklab.reporting.screen import screen
 from attacklab.reporting.wording import inputs_text, judged_text, repair_text, shown_by
 
 SHOWN = (Verdict.VIOLATED, Verdict.ERROR)
@@ -63,7 +63,7 @@ def _not_tested(findings: Sequence[Finding]) -> list[str]:
     for finding in findings:
         if finding.verdict is Verdict.NOT_APPLICABLE and not finding.is_note:
             said.setdefault("These attacks do not apply to this target", []).append(finding.attack)
-        elif finding.verdict in (*UNDECIDED, Verdict.ERROR):
+        elif finding.verdict in (Verdict.INCONCLUSIVE, Verdict.ERROR):
             said.setdefault(f"Not decided: {finding.reason}", []).append(finding.attack)
     return [
         *(f"{why} ({', '.join(dict.fromkeys(attacks))})." for why, attacks in said.items()),

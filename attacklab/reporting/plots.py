@@ -88,10 +88,8 @@ LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 VERDICT_COLOURS: dict[Verdict | None, str] = {
     Verdict.VIOLATED: "#c1272d",
     Verdict.PROVED: "#0b5fa5",
-    Verdict.PROVED_WITH_SLACK: "#7fb2dd",
     Verdict.NOT_DETECTED: "#ced4da",
     Verdict.INCONCLUSIVE: "#f6dc8b",
-    Verdict.UNTESTABLE: "#fbf3d5",
     Verdict.ERROR: "#edb200",
     Verdict.NOT_APPLICABLE: "#ffffff",
     None: "#e3d5ee",

@@ -29,8 +29,6 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 LEVELS = {
     Verdict.ERROR: "error",
     Verdict.INCONCLUSIVE: "warning",
-    Verdict.UNTESTABLE: "warning",
-    Verdict.PROVED_WITH_SLACK: "note",
 }
 """Levels of notifications, by verdict: those that do not decide the claim itself."""
 

@@ -30,9 +30,6 @@ MOST_ROWS = 4
 LONGEST_INPUTS = 60
 """Inputs whose text is longer are left to the longer output."""
 
-UNDECIDED = (Verdict.INCONCLUSIVE, Verdict.UNTESTABLE)
-PROVED = (Verdict.PROVED, Verdict.PROVED_WITH_SLACK)
-
 
 class Outcome(enum.StrEnum):
     """All findings of one target in a word."""
@@ -127,13 +124,15 @@ def outcome(findings: Sequence[Finding], *, every: bool = False) -> Outcome:
     """All findings in a word: a refuted claim comes before an error, and an error before all else."""
     verdicts = {finding.verdict for finding in findings} - {Verdict.NOT_APPLICABLE}
     open_proof = any(finding.is_proof and finding.verdict is Verdict.INCONCLUSIVE for finding in findings)
-    undecided = every and all(one.verdict in (*UNDECIDED, Verdict.NOT_APPLICABLE) for one in decisive(findings))
+    undecided = every and all(
+        one.verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE) for one in decisive(findings)
+    )
     rules = (
         (any(finding.refutes for finding in findings), Outcome.FAIL),
         (Verdict.ERROR in verdicts, Outcome.ERROR),
         (open_proof, Outcome.NOT_PROVED),
-        (undecided or verdicts <= set(UNDECIDED), Outcome.UNDECIDED),
-        (verdicts <= set(PROVED), Outcome.PROVED),
+        (undecided or verdicts <= {Verdict.INCONCLUSIVE}, Outcome.UNDECIDED),
+        (verdicts == {Verdict.PROVED}, Outcome.PROVED),
     )
     return next((word for holds, word in rules if holds), Outcome.PASS)
 
@@ -190,13 +189,13 @@ def _remarks(findings: Sequence[Finding], ended: Outcome, flaws: int) -> Iterato
     if flaws > MOST_ROWS:
         yield f"and {flaws - MOST_ROWS} more flaws"
     refuted = {_title(finding) for finding in findings if finding.refutes}
-    for label, verdicts in (
-        ("notes", (Verdict.NOT_APPLICABLE,)),
-        ("passed", (Verdict.NOT_DETECTED,)),
-        ("not decided", UNDECIDED),
-        ("errors in", (Verdict.ERROR,)),
+    for label, verdict in (
+        ("notes", Verdict.NOT_APPLICABLE),
+        ("passed", Verdict.NOT_DETECTED),
+        ("not decided", Verdict.INCONCLUSIVE),
+        ("errors in", Verdict.ERROR),
     ):
-        chosen = [one for one in findings if one.verdict in verdicts and (one.is_note or label != "notes")]
+        chosen = [one for one in findings if one.verdict is verdict and (one.is_note or label != "notes")]
         titles = [title for title in dict.fromkeys(map(_title, chosen)) if title not in refuted]
         refuted.update(titles)
         if titles and (ended in (Outcome.FAIL, Outcome.PASS) or label in ("notes", "passed")):
@@ -211,7 +210,7 @@ def _remarks(findings: Sequence[Finding], ended: Outcome, flaws: int) -> Iterato
 def _reasons(findings: Sequence[Finding], ended: Outcome) -> list[str]:
     """Why it ended so: the first few reasons, each once."""
     if ended is Outcome.UNDECIDED:
-        chosen = [finding for finding in findings if finding.verdict in UNDECIDED]
+        chosen = [finding for finding in findings if finding.verdict is Verdict.INCONCLUSIVE]
         chosen.sort(key=lambda finding: finding.counts is None)
     else:
         chosen = decisive(findings)
@@ -267,10 +266,10 @@ def _advice(findings: Sequence[Finding], ended: Outcome) -> str:
     if ended is Outcome.ERROR:
         raised = any(" raised " in finding.reason for finding in findings)
         return "declare the inputs that it takes (--domain, or domain= of the Target), or mend it" if raised else ""
-    verdicts = {finding.verdict for finding in findings} - {Verdict.NOT_APPLICABLE}
-    if not verdicts:
+    tried = [finding for finding in findings if finding.verdict is not Verdict.NOT_APPLICABLE]
+    if not tried:
         return "no attack applies: leave --attack out, or declare --domain or --pairs"
-    if verdicts == {Verdict.UNTESTABLE}:
+    if all(finding.is_untestable for finding in tried):
         return "sampling cannot test this claim; prove it: attacklab prove"
     needed = max((finding.trials_needed or 0 for finding in findings), default=0)
     return f"raise --trials{f' to {needed:,} or more' if needed else ''}"

@@ -30,8 +30,6 @@ FIRST, SECOND = "#e8743b", "#2b7fc4"
 LINE = 84
 """How many characters of an output fit the page."""
 
-PROOFS = (Verdict.PROVED, Verdict.PROVED_WITH_SLACK)
-
 
 def advantages(bars: Mapping[str, float], ceiling: float) -> None:
     """Draw advantages as bars, with the ceiling of the claim as a dotted line.
@@ -127,6 +125,6 @@ def graded(findings: Finding | Iterable[Finding], *wanted: Verdict) -> bool:
     """
     listed = [findings] if isinstance(findings, Finding) else list(findings)
     tell(listed)
-    solved = bool(listed) and all(finding.verdict in (wanted or PROOFS) for finding in listed)
+    solved = bool(listed) and all(finding.verdict in (wanted or (Verdict.PROVED,)) for finding in listed)
     print("SOLVED" if solved else "NOT YET")
     return solved

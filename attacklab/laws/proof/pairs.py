@@ -2,8 +2,8 @@
 
 Both laws come from running the target's sampler on every sequence of random bits. Where they close, everything said is
 exact. Where they do not (an output that can be any integer, say), at most 2^−62 of the mass is left open: what is
-refuted is the claim itself, and what is proved may be the claim with `SLACK` added to δ only: that verdict is
-PROVED_WITH_SLACK. For a claim of another kind than (ε, δ) it means `SLACK` added to each δ of its privacy profile.
+refuted is the claim itself, and what is proved may be the claim with `SLACK` added to δ only, as the reason then says.
+For a claim of another kind than (ε, δ) it means `SLACK` added to each δ of its privacy profile.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def prove(
         spec: the words after `attacklab prove` that repeat this, for the line that replays the finding.
 
     Returns:
-        PROVED, PROVED_WITH_SLACK, VIOLATED, or INCONCLUSIVE where the limits or the time left too much of a law open;
+        PROVED, VIOLATED, or INCONCLUSIVE where the limits or the time left too much of a law open;
         for inputs also ERROR, where the sampler cannot be enumerated.
 
     Raises:

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from attacklab.draws.errors import NeverEnds, SamplerFailed
 from attacklab.laws import Law, Limits, enumerate_law, sampling_check
 from attacklab.laws.deadline import Deadline, OutOfTime
-from attacklab.laws.decide import Ruling, judge
+from attacklab.laws.decide import Decision, Ruling, judge
 from attacklab.laws.fresh_process import require_agreement
 from attacklab.laws.outcomes import with_python_numbers
 from attacklab.laws.proof.words import figures_of, finding_of, otherwise, reason_of, verdict_of
@@ -40,7 +40,7 @@ FEWEST_RUNS = 1_000
 ASSUMPTION = "assumed: the sampler is a function of its input and its draws, in this configuration"
 """What a proof by exact laws takes for granted; `attacklab.laws.names` looks for honest mistakes alone."""
 
-WORST_FIRST = (Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.PROVED_WITH_SLACK, Verdict.PROVED)
+WORST_FIRST = (Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.PROVED)
 
 Places: TypeAlias = tuple[int, int, Relation | None]
 """The places of two inputs, and the relation between them."""
@@ -119,7 +119,7 @@ class Search:
         if verdict is not Verdict.INCONCLUSIVE:
             reason += f"; {self._confirmed(enumerated)} plain runs agree"
         reason += self._conclusion(worst, counts, enumerated)
-        if verdict in (Verdict.PROVED, Verdict.PROVED_WITH_SLACK):
+        if verdict is Verdict.PROVED:
             reason += f"; {ASSUMPTION}"
         if first.closed and len(first) == 1 and first == second:
             reason += f"; every run gives {next(iter(first))!r}, so check that the sampler returns what it drew"
@@ -152,12 +152,10 @@ class Search:
     def _conclusion(self, worst: _Judged, counts: Counter[Verdict], laws: Sequence[Law]) -> str:
         verdict = verdict_of(worst.ruling)
         of_all = f"; {counts[verdict]:,} of {counts.total():,} pairs"
-        if verdict is Verdict.PROVED_WITH_SLACK:
-            return "; the claim holds with 2^−58 added to δ"
+        if verdict is Verdict.PROVED:
+            return "" if worst.ruling.decision is Decision.PROVED else "; the claim holds with 2^−58 added to δ"
         if verdict is Verdict.VIOLATED:
             return "" if self.is_one_pair else f"{of_all} refute the claim"
-        if verdict is Verdict.PROVED:
-            return ""
         obstacle = next((laws[place].obstacle for place in worst.places[:2] if laws[place].obstacle), "")
         left_open = "" if self.is_one_pair else f"{of_all} are left open"
         return f"{f'; {obstacle}' if obstacle else ''}{left_open}; {otherwise(self.target)}"
@@ -216,7 +214,7 @@ class _Judged:
     def weight(self) -> tuple[Any, ...]:
         """How bad it is: first the verdict, then what it needs beside the claim."""
         ruling = self.ruling
-        gravity = -WORST_FIRST.index(verdict_of(ruling))
+        gravity = -WORST_FIRST.index(verdict_of(ruling)), ruling.decision is not Decision.PROVED
         if ruling.need is not None:
             return gravity, ruling.need.lower / ruling.need.claimed
         if ruling.certificate is not None:

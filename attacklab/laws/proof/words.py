@@ -54,9 +54,8 @@ def verdict_of(ruling: Ruling) -> Verdict:
     """The verdict that a ruling on two laws comes to."""
     if ruling.decision is Decision.REFUTED:
         return Verdict.VIOLATED
-    if ruling.decision is Decision.PROVED:
-        return Verdict.PROVED
-    return Verdict.PROVED_WITH_SLACK if ruling.kept_with_slack else Verdict.INCONCLUSIVE
+    is_kept = ruling.decision is Decision.PROVED or ruling.kept_with_slack
+    return Verdict.PROVED if is_kept else Verdict.INCONCLUSIVE
 
 
 def reason_of(ruling: Ruling, first: Law, second: Law) -> str:

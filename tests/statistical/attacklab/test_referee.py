@@ -176,7 +176,8 @@ def test_the_event_that_promises_most_is_chosen_at_a_large_epsilon() -> None:
 def test_a_claim_that_no_sample_can_refute_is_untestable_and_nothing_is_drawn_to_judge_it() -> None:
     recording = Recording()
     (finding,) = audit(target_of(recording, epsilon=20.0), [Bets((Scenario(PAIR, (ZERO,)),))], trials=1_000)
-    assert finding.verdict is Verdict.UNTESTABLE
+    assert finding.verdict is Verdict.INCONCLUSIVE
+    assert finding.is_untestable
     assert [(side, trials) for side, trials, _state in recording.calls] == [(0, 1), (1, 1)]  # how large outputs are
     (said,) = re.findall(r"no fewer than ([\d,]+) trials could refute ε = 20.0", finding.reason)
     # An event of P = 1 and Q = 0 refutes once (1 + e^-20)^n reaches 2/α; the mean over stakes makes that a few more.

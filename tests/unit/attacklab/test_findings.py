@@ -74,7 +74,7 @@ BARE = Finding(
 )
 
 
-@pytest.mark.parametrize("finding", [FULL, BARE, replace(FULL, flaw=FAILURE, cwe=1339, verdict=Verdict.UNTESTABLE)])
+@pytest.mark.parametrize("finding", [FULL, BARE, replace(FULL, flaw=FAILURE, cwe=1339, verdict=Verdict.INCONCLUSIVE)])
 def test_finding_comes_back_from_its_json_text_as_it_was(finding: Finding) -> None:
     assert Finding.from_json(json.loads(to_text(finding.to_json()))) == finding
 

@@ -19,6 +19,7 @@ from attacklab.model import findings as findings_module
 from attacklab.model.claims import PrivacyClaim, ZeroConcentrated
 from attacklab.model.findings import (
     FAILURE,
+    PROVE_INSTEAD,
     SO_DID_EVERY_CALL,
     Counts,
     Estimate,
@@ -82,7 +83,8 @@ FEW = replace(QUIET, attack="black_box", verdict=Verdict.INCONCLUSIVE, reason="i
 FEW = replace(FEW, counts=Counts(1, 2, 10), trials_needed=110, smallest_detectable=None)
 RAISES = replace(FEW, verdict=Verdict.ERROR, reason="boom raised ValueError: no", counts=None, trials_needed=None)
 ELSEWHERE = replace(RAISES, attack="rare_keys", verdict=Verdict.NOT_APPLICABLE, reason="does not apply")
-UNTESTABLE = replace(ELSEWHERE, attack="precision", verdict=Verdict.UNTESTABLE, reason="it takes 10^12 trials")
+UNTESTABLE = replace(ELSEWHERE, attack="precision", verdict=Verdict.INCONCLUSIVE)
+UNTESTABLE = replace(UNTESTABLE, reason="it takes 10^12 trials" + PROVE_INSTEAD)
 PROVED = replace(
     ELSEWHERE, attack="exact_law", verdict=Verdict.PROVED, reason="laws of 3 and 3 outcomes keep it", scope=Scope()
 )
@@ -114,7 +116,7 @@ FINDINGS: dict[str, tuple[Finding, ...]] = {
     "pass": (QUIET, replace(QUIET, attack="low_bit_laplace", smallest_detectable=0.01), FEW, ELSEWHERE),
     "undecided": (FEW, replace(FEW, attack="precision", reason="too few trials"), ELSEWHERE),
     "error": (RAISES, replace(RAISES, attack="precision", reason=RAISES.reason + SO_DID_EVERY_CALL), QUIET),
-    "proved": (PROVED, replace(PROVED, verdict=Verdict.PROVED_WITH_SLACK)),
+    "proved": (PROVED, replace(PROVED, reason="they keep it with 2^−58 added to δ")),
     "not_proved": (OPEN, PROVED),
     "untestable": (UNTESTABLE, ELSEWHERE),
 }

@@ -57,7 +57,7 @@ MATRIX = Figure(
                     Cell(verdict=Verdict.NOT_APPLICABLE),
                     Cell(verdict=Verdict.INCONCLUSIVE),
                 ],
-                [Cell(verdict=Verdict.PROVED_WITH_SLACK), Cell(verdict=None), Cell(verdict=Verdict.UNTESTABLE)],
+                [Cell(verdict=Verdict.PROVED), Cell(verdict=None), Cell(verdict=Verdict.INCONCLUSIVE)],
             ],
         )
     ],
