@@ -72,10 +72,3 @@ def test_a_test_does_not_fail_by_notes_nor_pass_by_notes_alone(others: int) -> N
 
 def grid(answer: float, trials: int, rng: np.random.Generator) -> np.ndarray:
     return (math.floor(answer * 8) + rng.geometric(0.1, trials) - rng.geometric(0.1, trials)) / 8
-
-
-def test_a_note_in_an_older_record_is_a_note() -> None:
-    note = audited()[0]
-    older = {**note.to_json(), "verdict": "violated", "severity": "robustness"}
-    assert Finding.from_json(older) == note
-    assert Finding.from_json({**older, "severity": "claim"}).refutes
