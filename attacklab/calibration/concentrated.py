@@ -3,10 +3,11 @@
 From above: what `attacklab.model.claims` certifies of ρ-zCDP. From below: a mechanism with two answers, of
 probabilities p and q of the first, that is certified to be ρ-zCDP. Where δ is small it is that in which the proof of
 Canonne, Kamath and Steinke 2020, proposition 12, ends: q = p·e^(−t) for t = ε + ln(1 + 1/λ) and p = e^(λ(λ+1)ρ − λt) at
-the best λ, which is α − 1. Elsewhere it is the event that the certificate from above touches. A mechanism that gives
-the first answer less often, by the same part under both inputs, has as much less δ and has room to be certified in,
-because K(λ) = ln E[e^(λZ)] of the privacy loss Z is convex. On a cell [a, b] it is at most its chord, and ρλ(λ+1) is
-its own chord less ρ(λ−a)(b−λ); so K keeps below it where it does by ρ(b−a)²/4 at both ends.
+the best λ, which is α − 1. Elsewhere it is the event at which the tangent from above touches; where both directions of
+the claim bind, for a δ of 0.4 or more, bounds lie some per cent apart. A mechanism that gives the first answer less
+often, by the same part under both inputs, has as much less δ and has room to be certified in, because K(λ) =
+ln E[e^(λZ)] of the privacy loss Z is convex. On a cell [a, b] it is at most its chord, and ρλ(λ+1) is its own chord
+less ρ(λ−a)(b−λ); so K keeps below it where it does by ρ(b−a)²/4 at both ends.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ import scipy
 from attacklab.calibration.refinement import crossing, exact
 from attacklab.model.bisection import least
 from attacklab.model.claims import ZeroConcentrated
-from attacklab.model.claims.cuts import best_order, conversion, delta_bound, telling_event
-from attacklab.model.intervals import Interval
+from attacklab.model.claims.conversion import best_tangent, delta_bound
+from attacklab.model.intervals import Interval, Number
 
 MOST_CELLS = 4096
 FINEST_HALVINGS = 52
@@ -33,20 +34,26 @@ AGREED = 1e-6
 LEAST_MIXED = 60
 """The first answer of a witness is given less often by a part of 2^−60 at least."""
 
+LOG_ORDERS = (-28.0, 700.0)
+"""The logarithms of the least and the largest α − 1 at which the conversion of proposition 12 is tried."""
+
+LEAST_LOGARITHM = -745.0
+"""That of the least double above 0."""
+
 LARGE = 40.0
 """From this λ(λ+1)ρ on the mechanism of proposition 12 is the best to more digits than those of a double."""
 
 
 def delta(rho: float, epsilon: float) -> Interval:
     """From the largest δ that some ρ-zCDP mechanism is known to have at ε to the least that is known to be enough."""
-    enough = delta_bound(ZeroConcentrated(rho), epsilon).upper
+    enough = min(delta_bound(ZeroConcentrated(rho), epsilon).upper, conversion(rho, epsilon).upper)
     return Interval(min(_witnessed(rho, epsilon), enough), enough)
 
 
 def epsilon(rho: float, delta: float) -> Interval:
     """From the largest ε at which some ρ-zCDP mechanism is known not to have δ to the least that is enough."""
     claim = ZeroConcentrated(rho)
-    enough = crossing(lambda loss: conversion(claim, best_order(claim, float(loss)), loss), delta).upper
+    enough = crossing(lambda loss: conversion(rho, loss), delta).upper
     if gmpy2.is_infinite(enough):
         return Interval.hull(0, math.inf)
 
@@ -59,7 +66,7 @@ def epsilon(rho: float, delta: float) -> Interval:
         return known
 
     def excess(loss: float) -> float:
-        p, q = telling_event(claim, loss)
+        p, q = _touched(rho, loss)
         return p - math.exp(loss) * q - delta
 
     crossed = scipy.optimize.brentq(excess, 0.0, float(enough)) if excess(0.0) > 0 else 0.0
@@ -87,15 +94,53 @@ def _witnessed(rho: float, epsilon: float) -> Any:
 
 def two_answers(rho: float, epsilon: float) -> tuple[Interval, Interval]:
     """The probabilities of the first answer, single numbers, of nearly the worst mechanism that is ρ-zCDP."""
-    claim = ZeroConcentrated(rho)
-    order = Interval.of(best_order(claim, epsilon)) - 1
+    order = Interval.of(_best_order(rho, epsilon)) - 1
     exponent = _exponent(order, rho)
     if exponent.lower < LARGE:
-        p, q = telling_event(claim, epsilon)
+        p, q = _touched(rho, epsilon)
         return Interval.of(p), Interval.of(q)
     loss = (1 / order).log1p() + epsilon
     probability = (exponent - order * loss).exp()
     return _single(probability), _single(probability * (-loss).exp())
+
+
+def _touched(rho: float, epsilon: float) -> tuple[float, float]:
+    """The p and q, in doubles, at which one order binds and which give nearly the largest p − e^ε·q."""
+    less, fade, _ = best_tangent(ZeroConcentrated(rho), epsilon)
+    log_r = epsilon + math.log1p(1 / less) + math.log(math.expm1(-fade) / math.expm1(-fade * (less + 1) / less))
+    most = math.expm1(less * (less + 1) * rho)
+
+    def excess(log_q: float) -> float:
+        p, q = math.exp(log_q + log_r), math.exp(log_q)
+        return (
+            math.exp((less + 1) * log_r + log_q)
+            + math.expm1((less + 1) * math.log1p(-p) - less * math.log1p(-q))
+            - most
+        )
+
+    last = -log_r - 1e-12
+    log_q = scipy.optimize.brentq(excess, LEAST_LOGARITHM, last, xtol=1e-300, rtol=1e-15) if excess(last) > 0 else last
+    return math.exp(log_q + log_r), math.exp(log_q)
+
+
+def conversion(rho: float, epsilon: Number) -> Interval:
+    """The δ(ε) of proposition 12: e^((α−1)(ρα−ε))·(1−1/α)^α/(α−1), at nearly the best order."""
+    order = Interval.of(_best_order(rho, float(epsilon)))
+    less = order - 1
+    return (less * (order * rho - epsilon) - order * (1 / less).log1p() - less.log()).exp()
+
+
+def _best_order(rho: float, epsilon: float) -> float:
+    def rise(log_less: float) -> float:
+        less = math.exp(log_less)
+        return (2 * less + 1) * rho - epsilon - math.log1p(1 / less)
+
+    lowest, highest = max(-3 * rho - 1, LOG_ORDERS[0]), min(math.log((epsilon + 1) / (2 * rho) + 1), LOG_ORDERS[1])
+    if rise(lowest) >= 0:
+        return 1 + math.exp(lowest)
+    if rise(highest) <= 0:
+        return 1 + math.exp(highest)
+    return 1 + float(math.exp(scipy.optimize.brentq(rise, lowest, highest, xtol=1e-300, rtol=1e-15, maxiter=500)))
 
 
 def _single(interval: Interval) -> Interval:

@@ -74,7 +74,9 @@ _BALLE = "Balle and Wang 2018, theorem 8"
 _DONG = f"Dong, Roth and Su 2022, corollary 3.3; {_BALLE}"
 _BUN = "Bun and Steinke 2016, proposition 1.6"
 _DWORK = "Dwork, McSherry, Nissim and Smith 2006, proposition 1"
-_ZCDP = "Canonne, Kamath and Steinke 2020, proposition 12; attacklab/model/claims/cuts.py; docs/how_to/calibration.md"
+_ZCDP = (
+    "Canonne, Kamath and Steinke 2020, proposition 12; attacklab/model/claims/conversion.py; docs/how_to/calibration.md"
+)
 _RDP = "Canonne, Kamath and Steinke 2020, proposition 12; attacklab/calibration/renyi.py"
 _DOROSHENKO = "Doroshenko and others 2022, section 4; attacklab/calibration/privacy_loss.py"
 _VADHAN = "Vadhan 2017, lemma 2.2, with equality where δ is small"

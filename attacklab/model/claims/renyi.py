@@ -1,6 +1,6 @@
 """Claims on Rényi divergences: (α, ε)-RDP at one or many orders, and ρ-zCDP, which is (α, ρα)-RDP at every order α > 1.
 
-What they imply of one event is worked out in `cuts`; what takes several outcomes to see is left to exact laws.
+What they imply of one event is worked out in `conversion`; what takes several outcomes to see is left to exact laws.
 
 Sources: Mironov 2017, 'Rényi Differential Privacy' (definition 4, propositions 1 and 2); Bun and Steinke 2016,
 'Concentrated Differential Privacy' (definition 1.1, lemma 1.7, proposition 1.9).
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from attacklab.model.claims import cuts
+from attacklab.model.claims import conversion
 from attacklab.model.claims.base import NEARLY_ONE, ClaimOfACurve, PrivacyClaim, require_count, require_numbers
 from attacklab.model.errors import UsageError
 from attacklab.model.intervals import Interval
@@ -31,25 +31,22 @@ class RenyiClaim(ClaimOfACurve):
 
     @property
     @abstractmethod
-    def orders(self) -> Sequence[float]:
-        """The orders α at which the claim is used."""
-
-    @property
-    def has_all_orders(self) -> bool:
-        """Whether it says something of the orders between those, too."""
-        return False
+    def tried_orders(self) -> Sequence[float]:
+        """The orders α with which a search begins; it goes on to others up to the largest."""
 
     @abstractmethod
     def bound(self, alpha: float) -> Interval:
         """The most that the divergence of an order may be, ε_α."""
 
     def delta_at(self, epsilon: float) -> float:
-        """The largest p − e^ε·q of one event within the claim, rounded up."""
-        return cuts.delta_bound(self, epsilon).above()
+        """The most that p − e^ε·q of one event may be by the claim on one order, rounded up."""
+        return conversion.delta_bound(self, epsilon).above()
 
     def near(self, epsilon: float) -> PrivacyClaim:
-        """About as much, and no less, found quickly in doubles: not certified."""
-        return PrivacyClaim(epsilon, min(NEARLY_ONE, cuts.rough_delta_at(self, epsilon)))
+        """The same in doubles, not certified."""
+        return PrivacyClaim(
+            epsilon, min(NEARLY_ONE, math.exp(min(0.0, conversion.best_tangent(self, epsilon).log_delta)))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +69,9 @@ class ZeroConcentrated(RenyiClaim):
         return f"ρ-zCDP with ρ = {self.rho!r}"
 
     @property
-    def orders(self) -> Sequence[float]:
-        """A grid of orders; those between are searched, too."""
+    def tried_orders(self) -> Sequence[float]:
+        """A grid of orders."""
         return _orders(self.rho)
-
-    @property
-    def has_all_orders(self) -> bool:
-        """It is a claim on every order."""
-        return True
 
     def bound(self, alpha: float) -> Interval:
         """ρ·α."""
@@ -147,9 +139,15 @@ class Renyi(RenyiClaim):
         """The bounds of its orders."""
         return self.epsilon if isinstance(self.epsilon, tuple) else (self.epsilon,)
 
+    @property
+    def tried_orders(self) -> Sequence[float]:
+        """Its orders, and smaller ones."""
+        return [1 + (alpha - 1) / 2 ** (step / 2) for alpha in self.orders for step in range(8)]
+
     def bound(self, alpha: float) -> Interval:
-        """The ε of that order."""
-        return Interval.of(self.epsilons[self.orders.index(alpha)])
+        """The least ε of its orders of at least α: no divergence of a smaller order is larger."""
+        pairs = zip(self.orders, self.epsilons, strict=True)
+        return Interval.of(min(epsilon for order, epsilon in pairs if order >= alpha))
 
     def composed(self, answers: int) -> Renyi:
         """(α, mε)-RDP, rounded up (Mironov 2017, proposition 1)."""

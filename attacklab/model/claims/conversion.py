@@ -1,0 +1,115 @@
+"""What a bound on Rényi divergences implies of one event: a certified δ(ε), for (ε, δ)-DP.
+
+Of an event E with p = P[E] and q = Q[E], D_α(P‖Q) ≤ ε_α implies (data processing)
+
+    p^α·q^(1−α) + (1−p)^α·(1−q)^(1−α) ≤ e^((α−1)·ε_α).
+
+The left side is convex, so it lies above its tangents: for any r > s ≥ 0, the ratios p/q and (1−p)/(1−q) where one
+touches,
+
+    α·(r^(α−1) − s^(α−1))·p − (α−1)·(r^α − s^α)·q ≤ e^((α−1)·ε_α) − α·s^(α−1) + (α−1)·s^α.
+
+For x = s/r, r = e^ε·α/(α−1)·(1 − x^(α−1))/(1 − x^α) makes the two factors on the left E = e^ε apart: this bounds
+p − e^ε·q, for any order and any x. The best are searched in floating point, and the bound that they give is enclosed,
+so it holds however they were found. At x = 0 it is the conversion of Canonne, Kamath and Steinke 2020, proposition 12;
+over all x it loses nothing that one order in one direction says.
+
+Sources: van Erven and Harremoës 2014, theorems 3 (a divergence grows with its order) and 13 (joint quasi-convexity);
+Asoodeh et al. 2021 (the best conversion of one order). The tangents are worked out here.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attacklab.model.intervals import Interval, Number
+
+if TYPE_CHECKING:
+    from attacklab.model.claims.renyi import RenyiClaim
+
+Doubles: TypeAlias = NDArray[np.float64]
+
+STEPS = np.linspace(-1.0, 1.0, 25)
+MIDDLE_FADE, WIDEST = 0.03, 10.0
+"""What is tried first for −(α−1)·ln x: MIDDLE_FADE times e^−WIDEST to e^WIDEST, for each order."""
+
+ROUNDS, ZOOMS, NARROWER = 4, 12, 4.0
+"""How often the search is narrowed for each order by itself and around the best of them, and how much each time."""
+
+LARGEST_EXPONENT = 300.0
+
+
+class Tangent(NamedTuple):
+    """The best tangent that a search has found.
+
+    Attributes:
+        less: α − 1.
+        fade: −(α−1)·ln x.
+        log_delta: the logarithm of the bound that it gives, in doubles.
+    """
+
+    less: float
+    fade: float
+    log_delta: float
+
+
+def delta_bound(claim: RenyiClaim, epsilon: float) -> Interval:
+    """A δ(ε) that the claim implies; the upper end is certified."""
+    found = best_tangent(claim, epsilon)
+    bound = tangent_bound(claim, found.less, found.fade, epsilon)
+    return bound if bound.upper <= 1 else Interval.of(1)
+
+
+def tangent_bound(claim: RenyiClaim, less: float, fade: float, epsilon: Number) -> Interval:
+    """The most that p − e^ε·q may be by one tangent, whatever it is."""
+    alpha, faded = Interval.of(less) + 1, (-Interval.of(fade)).exp()
+    log_r = (1 / Interval.of(less)).log1p() + epsilon + (1 - faded).log()
+    log_r = log_r - (1 - (-(alpha / less * fade)).exp()).log()
+    r_power = (log_r * less).exp()
+    s_power, s = r_power * faded, (log_r - Interval.of(fade) / less).exp()
+    most = (claim.bound(less + 1) * less).exp() - alpha * s_power + s_power * s * less
+    return most / (alpha * r_power * (1 - faded))
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def best_tangent(claim: RenyiClaim, epsilon: float) -> Tangent:
+    """Search the tangent that gives the least δ: for each of some orders, and then around the best."""
+    less = np.array(claim.tried_orders) - 1
+    fades = np.full(len(less), MIDDLE_FADE)
+    for narrowed in range(ROUNDS):
+        fades, log_deltas = _least(claim, less, fades, WIDEST / NARROWER**narrowed, epsilon)
+    row, most = int(np.nanargmin(log_deltas)), less.max()
+    best = Tangent(float(less[row]), float(fades[row]), float(log_deltas[row]))
+    for narrowed in range(ZOOMS):
+        width = 1.0 / NARROWER**narrowed
+        less = np.minimum(best.less * np.exp(width * STEPS), most)
+        fades, log_deltas = _least(claim, less, np.full(len(less), best.fade), width, epsilon)
+        row = int(np.nanargmin(log_deltas))
+        best = min(best, Tangent(float(less[row]), float(fades[row]), float(log_deltas[row])), key=lambda one: one[2])
+    return best
+
+
+def _least(claim: RenyiClaim, less: Doubles, fades: Doubles, width: float, epsilon: float) -> tuple[Doubles, Doubles]:
+    """The fade around the given one that gives each order's least δ, and the logarithm of that."""
+    rates = less * np.array([claim.bound(float(one) + 1).above() for one in less])
+    tried = fades[:, np.newaxis] * np.exp(width * STEPS)
+    with np.errstate(all="ignore"):  # of the smallest and the largest orders
+        log_deltas = _log_bounds(less[:, np.newaxis], rates[:, np.newaxis], tried, epsilon)
+    log_deltas = np.where(np.isnan(log_deltas), np.inf, log_deltas)
+    best = (np.arange(len(less)), log_deltas.argmin(axis=1))
+    return tried[best], log_deltas[best]
+
+
+def _log_bounds(less: Doubles, rates: Doubles, fades: Doubles, epsilon: float) -> Doubles:
+    """The logarithms of what `tangent_bound` gives, where nothing overflows on the way."""
+    alpha = less + 1
+    log_r = epsilon + np.log1p(1 / less) + np.log(-np.expm1(-fades)) - np.log(-np.expm1(-fades * alpha / less))
+    s_power = np.exp(np.minimum(less * log_r - fades, LARGEST_EXPONENT))
+    s = np.exp(np.minimum(log_r - fades / less, LARGEST_EXPONENT))
+    beyond_one = np.maximum(1 - alpha * s_power + less * s_power * s, 0.0)
+    most = np.where(rates < LARGEST_EXPONENT, np.log(np.expm1(np.minimum(rates, LARGEST_EXPONENT)) + beyond_one), rates)
+    return np.asarray(most - np.log(alpha) - less * log_r - np.log(-np.expm1(-fades)))
