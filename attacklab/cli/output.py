@@ -20,7 +20,7 @@ from rich.text import Text
 from attacklab.cli.console import INDENT, console, print_wrapped
 from attacklab.cli.status import Status
 from attacklab.model.errors import UsageError
-from attacklab.model.files import Made, is_standard_output, require_writable, write_whole
+from attacklab.model.files import is_standard_output, require_writable, write_whole
 from attacklab.model.findings import Finding, Verdict, environment, record, to_text
 from attacklab.model.plain_text import WIDTH, plain
 from attacklab.reporting.sarif import Place, sarif_log
@@ -81,9 +81,9 @@ class Files:
         for option, file in (("--sarif", self.sarif), ("--html", self.html)):
             if file == Path("-"):
                 raise UsageError(f"{option} needs the name of a file; only --json takes - for standard output")
-        for file, kind in ((self._json_file, Made.RECORD), (self.sarif, Made.LOG), (self.html, Made.PAGE)):
+        for file in (self._json_file, self.sarif, self.html):
             if file is not None:
-                require_writable(file, kind)
+                require_writable(file)
         files = (("--json", self.json), ("--sarif", self.sarif), ("--html", self.html))
         named = [(option, str(file)) for option, file in files if file is not None]
         for (option, first), (later_option, second) in itertools.combinations(named, 2):

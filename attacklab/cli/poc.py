@@ -8,7 +8,7 @@ import typer
 
 from attacklab.cli import options
 from attacklab.cli.messages import say
-from attacklab.model.files import Made, require_writable, write_whole
+from attacklab.model.files import require_writable, write_whole
 from attacklab.model.findings import read_record
 from attacklab.reporting.poc import chosen_finding, proof_of_concept
 
@@ -16,7 +16,7 @@ from attacklab.reporting.poc import chosen_finding, proof_of_concept
 def command(findings: options.FindingFile, attack: options.FindingAttack = None, output: options.Script = None) -> None:
     """Write a finding as one script that shows it to a maintainer."""
     if output is not None:
-        require_writable(output, Made.SCRIPT)
+        require_writable(output)
     chosen = chosen_finding(read_record(findings)["findings"], attack)
     script = proof_of_concept(chosen)
     if output is None:

@@ -8,7 +8,6 @@ measured.
 from __future__ import annotations
 
 import contextlib
-import enum
 import errno
 import json
 import os
@@ -35,26 +34,12 @@ MOST_BYTES = 1 << 30
 """A file that is larger is none of the lab's."""
 
 
-class Made(enum.StrEnum):
-    """What the lab writes; a file is only ever replaced by one of its own kind."""
-
-    RECORD = "a JSON record"
-    CERTIFICATE = "a certificate"
-    LOG = "a SARIF log"
-    PAGE = "a page of HTML"
-    SCRIPT = "a proof of concept"
-
-
-def require_writable(path: Path, kind: Made = Made.RECORD) -> None:
+def require_writable(path: Path) -> None:
     """Make sure, before anything is measured, that `write_whole` can write this file and destroys nothing.
 
-    Args:
-        path: the file.
-        kind: what will be written to it.
-
     Raises:
-        UsageError: it is a folder, a block device, a socket, or a file that the lab has not written, or has as
-            something else; or it, or its folder, can neither be written to nor made.
+        UsageError: it is a folder, a block device, a socket, or a file that the lab has not written; or it, or its
+            folder, can neither be written to nor made.
     """
     if is_standard_stream(path):
         return
@@ -69,9 +54,8 @@ def require_writable(path: Path, kind: Made = Made.RECORD) -> None:
     if not os.access(path, os.W_OK):
         raise UsageError(f"cannot write to {path}: {os.strerror(errno.EACCES)}")
     if stat.S_ISREG(mode):
-        if path.stat().st_size and (recorded := _made(path)) is not kind:
-            reason = f"holds {recorded}, not {kind}" if recorded else f"was not written by {TOOL}"
-            raise UsageError(f"{path} {reason}, so it is kept; choose another file, or remove it")
+        if path.stat().st_size and not _is_ours(path):
+            raise UsageError(f"{path} was not written by {TOOL}, so it is kept; choose another file, or remove it")
         require_writable_folder(_behind(path).parent)
 
 
@@ -187,26 +171,19 @@ def _take_after(path: Path, status: os.stat_result) -> None:
     path.chmod(stat.S_IMODE(status.st_mode))
 
 
-def _made(path: Path) -> Made | None:
-    """What the lab wrote to a file that is not empty; None if somebody else wrote it."""
+def _is_ours(path: Path) -> bool:
+    """Whether the lab wrote a file that is not empty: a record, a certificate, a SARIF log, a page or a script."""
     with path.open("rb") as file:
         start = file.read(LONGEST_HEAD)
-        if PAGE_BEGINS in start:
-            return Made.PAGE
-        if start.startswith(SCRIPT.encode()):
-            return Made.SCRIPT
+        if PAGE_BEGINS in start or start.startswith(SCRIPT.encode()):
+            return True
         if not start.startswith(b"{") or path.stat().st_size > MOST_BYTES:
-            return None
+            return False
         try:
             data = json.loads(start + file.read())
-        except (ValueError, RecursionError):
-            return None
-    schema = str(data.get("schema"))
-    if schema.startswith(TOOL):
-        return Made.RECORD
-    if {"schema", "claim", "relation"} <= data.keys():
-        return Made.CERTIFICATE
-    try:
-        return Made.LOG if data["runs"][0]["tool"]["driver"]["name"] == TOOL else None
-    except (KeyError, IndexError, TypeError):
-        return None
+            is_certificate = {"schema", "claim", "relation"} <= data.keys()
+            return is_certificate or str(data.get("schema") or data["runs"][0]["tool"]["driver"]["name"]).startswith(
+                TOOL
+            )
+        except (ValueError, RecursionError, KeyError, IndexError, TypeError):
+            return False

@@ -294,8 +294,7 @@ class Target:
         """Why the claim promises nothing of a pair that it does not cover."""
         if self.relation is not None and pair.relation not in (None, self.relation):
             return f"its claim is for {self.relation} neighbours, and the pair is one by {pair.relation}"
-        assert self.domain is not None  # noqa: S101 - nothing else is left
-        return f"the pair breaks {self.domain.broken_by(pair)} of its domain"
+        return f"the pair does not lie in its domain, {self.domain}"
 
     def takes(self, input_: Any) -> bool:
         """Whether an input lies in the domain."""

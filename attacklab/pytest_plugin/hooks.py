@@ -148,10 +148,10 @@ def pytest_configure(config: pytest.Config) -> None:
 def _require_writable(run: _Run) -> None:
     for option, path in (("--dp-json", run.json), ("--dp-sarif", run.sarif)):
         if path is not None:
-            from attacklab.model.files import Made, require_writable
+            from attacklab.model.files import require_writable
 
             try:
-                require_writable(path, Made.RECORD if path is run.json else Made.LOG)
+                require_writable(path)
             except UsageError as error:
                 raise pytest.UsageError(f"{option}: {error}") from error
 

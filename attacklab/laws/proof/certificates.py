@@ -25,7 +25,7 @@ from attacklab.laws.deadline import Deadline, OutOfTime
 from attacklab.laws.proof.pairs import SECONDS
 from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.model.errors import UsageError, passes_through
-from attacklab.model.files import Made, require_writable, write_whole
+from attacklab.model.files import require_writable, write_whole
 from attacklab.model.findings import CERTIFICATE, CheckedCertificate, Finding, Reach, Scope, Verdict
 from attacklab.model.targets import Kind, Target, described, in_one_line
 
@@ -106,7 +106,7 @@ def prove_every_pair(
     say = progress or (lambda _: None)
     say("the certificate and its tables")
     path = folder / f"{NOT_IN_A_NAME.sub('_', target.name)}.json"
-    require_writable(path, Made.CERTIFICATE)
+    require_writable(path)
     try:
         certificate = deadline.run(make)
         require_same_claim(target, certificate)

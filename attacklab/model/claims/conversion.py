@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 Doubles: TypeAlias = NDArray[np.float64]
 
 STEPS = np.linspace(-1.0, 1.0, 25)
-MIDDLE_FADE, WIDEST = 0.03, 10.0
-"""What is tried first for −(α−1)·ln x: MIDDLE_FADE times e^−WIDEST to e^WIDEST, for each order."""
+LEAST_FADE, FADED = 1e-6, 600.0
+"""What is tried first for −(α−1)·ln x: from the least to where s is below 1 and x^(α−1) as good as 0."""
 
-ROUNDS, ZOOMS, NARROWER = 4, 12, 4.0
+ROUNDS, ZOOMS, NARROWER = 8, 12, 4.0
 """How often the search is narrowed for each order by itself and around the best of them, and how much each time."""
 
 LARGEST_EXPONENT = 300.0
@@ -79,24 +79,27 @@ def tangent_bound(claim: RenyiClaim, less: float, fade: float, epsilon: Number) 
 def best_tangent(claim: RenyiClaim, epsilon: float) -> Tangent:
     """Search the tangent that gives the least δ: for each of some orders, and then around the best."""
     less = np.array(claim.tried_orders) - 1
-    fades = np.full(len(less), MIDDLE_FADE)
+    widths = np.log((less * (epsilon + np.log1p(1 / less)) + FADED) / LEAST_FADE) / 2
+    fades = LEAST_FADE * np.exp(widths)
     for narrowed in range(ROUNDS):
-        fades, log_deltas = _least(claim, less, fades, WIDEST / NARROWER**narrowed, epsilon)
-    row, most = int(np.nanargmin(log_deltas)), less.max()
+        fades, log_deltas = _least(claim, less, fades, widths / NARROWER**narrowed, epsilon)
+    row, most = int(log_deltas.argmin()), less.max()
     best = Tangent(float(less[row]), float(fades[row]), float(log_deltas[row]))
     for narrowed in range(ZOOMS):
-        width = 1.0 / NARROWER**narrowed
-        less = np.minimum(best.less * np.exp(width * STEPS), most)
-        fades, log_deltas = _least(claim, less, np.full(len(less), best.fade), width, epsilon)
-        row = int(np.nanargmin(log_deltas))
+        widths = np.full(len(STEPS), 1.0 / NARROWER**narrowed)
+        less = np.minimum(best.less * np.exp(widths * STEPS), most)
+        fades, log_deltas = _least(claim, less, np.full(len(less), best.fade), widths, epsilon)
+        row = int(log_deltas.argmin())
         best = min(best, Tangent(float(less[row]), float(fades[row]), float(log_deltas[row])), key=lambda one: one[2])
     return best
 
 
-def _least(claim: RenyiClaim, less: Doubles, fades: Doubles, width: float, epsilon: float) -> tuple[Doubles, Doubles]:
+def _least(
+    claim: RenyiClaim, less: Doubles, fades: Doubles, widths: Doubles, epsilon: float
+) -> tuple[Doubles, Doubles]:
     """The fade around the given one that gives each order's least δ, and the logarithm of that."""
     rates = less * np.array([claim.bound(float(one) + 1).above() for one in less])
-    tried = fades[:, np.newaxis] * np.exp(width * STEPS)
+    tried = fades[:, np.newaxis] * np.exp(np.outer(widths, STEPS))
     with np.errstate(all="ignore"):  # of the smallest and the largest orders
         log_deltas = _log_bounds(less[:, np.newaxis], rates[:, np.newaxis], tried, epsilon)
     log_deltas = np.where(np.isnan(log_deltas), np.inf, log_deltas)
@@ -108,8 +111,9 @@ def _log_bounds(less: Doubles, rates: Doubles, fades: Doubles, epsilon: float) -
     """The logarithms of what `tangent_bound` gives, where nothing overflows on the way."""
     alpha = less + 1
     log_r = epsilon + np.log1p(1 / less) + np.log(-np.expm1(-fades)) - np.log(-np.expm1(-fades * alpha / less))
-    s_power = np.exp(np.minimum(less * log_r - fades, LARGEST_EXPONENT))
-    s = np.exp(np.minimum(log_r - fades / less, LARGEST_EXPONENT))
+    log_s = log_r - fades / less  # above 0 it is of no use
+    s_power, s = np.exp(np.minimum(less * log_s, 0.0)), np.exp(np.minimum(log_s, 0.0))
     beyond_one = np.maximum(1 - alpha * s_power + less * s_power * s, 0.0)
-    most = np.where(rates < LARGEST_EXPONENT, np.log(np.expm1(np.minimum(rates, LARGEST_EXPONENT)) + beyond_one), rates)
-    return np.asarray(most - np.log(alpha) - less * log_r - np.log(-np.expm1(-fades)))
+    most = np.where(rates < LARGEST_EXPONENT, np.log(np.expm1(rates) + beyond_one), rates)
+    log_bounds = most - np.log(alpha) - less * log_r - np.log(-np.expm1(-fades))
+    return np.asarray(np.where(log_s > 0, np.inf, log_bounds))

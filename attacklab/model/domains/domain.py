@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,6 @@ from attacklab.model.domains.numbers import Numbers
 from attacklab.model.domains.shapes import SHAPES, Queries, Shape
 from attacklab.model.errors import UsageError, UsageTypeError
 from attacklab.model.neighbours import NeighbouringPair, Relation, as_array, fingerprint
-
-CONDITIONS = ("floats_only", "integers", "non_negative", "bounds", "special")
-"""The fields of a domain in the order in which they are asked for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +36,10 @@ class Domain(Numbers):
             named = ", ".join(shape.__name__ for shape in SHAPES)
             raise UsageTypeError(f"shape of a domain must be one of {named}, not {self.shape!r}")
 
+    def __str__(self) -> str:
+        declared = [field for field in fields(self) if getattr(self, field.name) != field.default]
+        return f"Domain({', '.join(f'{field.name}={getattr(self, field.name)!r}' for field in declared)})"
+
     def contains(self, input_: Any) -> bool:
         """Whether a target with this domain takes an input."""
         if self.shape is None:
@@ -52,18 +53,6 @@ class Domain(Numbers):
         if isinstance(self.shape, Queries):
             return self.shape.neighbours(pair)
         return self.shape is None or pair.relation in self.shape.relations
-
-    def broken_by(self, pair: NeighbouringPair) -> str:
-        """The first condition that a pair breaks, as it is declared, such as `integers=True`; empty if it covers it."""
-        tried = Domain(shape=self.shape, special=True)
-        if not tried.covers(pair):
-            return "the form of inputs" if self.shape is None else f"shape={self.shape!r}"
-        for name in CONDITIONS:
-            value = getattr(self, name)
-            tried = replace(tried, **{name: value})
-            if not tried.covers(pair):
-                return f"{name}={value!r}"
-        return ""
 
     def pairs(self, relation: Relation | None) -> Iterator[NeighbouringPair]:
         """Neighbouring pairs that follow from the shape, each once; none without a shape.

@@ -202,22 +202,3 @@ def test_pairs_are_read_from_a_file_with_every_bit(tmp_path: Path) -> None:
     path.write_text('[{"first": [1], "second": [1], "relation": "substitute"}]')
     with pytest.raises(UsageError, match=r"pair 0 of .*: not neighbouring by substitute"):
         read_pairs(path)
-
-
-@pytest.mark.parametrize(
-    ("declared", "pair", "broken"),
-    [
-        ({"integers": True}, (0.5, 1.0), "integers=True"),
-        ({"integers": True, "floats_only": True}, (0.5, 1.0), "integers=True"),
-        ({"integers": True, "floats_only": True}, (1, 2), "floats_only=True"),
-        ({"bounds": (0, 1), "non_negative": True}, (0.5, 1.5), "bounds=(0.0, 1.0)"),
-        ({"bounds": (0, 1), "non_negative": True}, (-0.5, 0.5), "non_negative=True"),
-        ({"special": False}, (math.nan, math.nan), "special=False"),
-        ({}, ([[0.0]], [[1.0]]), "the form of inputs"),
-        ({"shape": Records(), "bounds": (0, 1)}, ([0.0, 2.0], [0.0, 1.0]), "bounds=(0.0, 1.0)"),
-    ],
-)
-def test_the_condition_that_a_pair_breaks_is_named(declared: Any, pair: Any, broken: str) -> None:
-    domain = Domain(**declared)
-    relation = None if "shape" not in declared else Relation.SUBSTITUTE
-    assert domain.broken_by(NeighbouringPair(np.array(pair[0]), np.array(pair[1]), relation)) == broken

@@ -77,15 +77,9 @@ def test_the_profile_is_never_less_than_the_best_event_of_the_set(claim: RenyiCl
 
 
 @names
-def test_the_profile_falls_with_epsilon_and_stays_convex_in_its_exponential(claim: RenyiClaim) -> None:
-    epsilons = [0.0, 0.2, 0.5, 1.0, 2.0, 4.0]
-    deltas = [claim.delta_at(one) for one in epsilons]
+def test_the_profile_falls_with_epsilon(claim: RenyiClaim) -> None:
+    deltas = [claim.delta_at(epsilon) for epsilon in (0.0, 0.2, 0.5, 1.0, 2.0, 4.0)]
     assert deltas == sorted(deltas, reverse=True)
-    slopes = [math.exp(one) for one in epsilons]
-    for place in range(1, len(epsilons) - 1):
-        weight = (slopes[place + 1] - slopes[place]) / (slopes[place + 1] - slopes[place - 1])
-        chord = weight * deltas[place - 1] + (1 - weight) * deltas[place + 1]
-        assert deltas[place] <= chord * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("rho", [0.01, 0.5, 3.0, 48.0, 700.0])
