@@ -288,7 +288,7 @@ def _excess(target: Target, probe: Probe, pair: NeighbouringPair, outputs: int) 
     trials = min(map(len, drawn))
     first, second = (float(np.count_nonzero(LIGHT.contains(side[:trials]))) / trials for side in drawn)
     cases = directions((first, first), (second, second))
-    points = [target.claim.near(epsilon) for epsilon in target.claim.points]
+    points = [target.claim.at(epsilon) for epsilon in target.claim.points]
     return max(_deviations(point, trials * p, trials * q, trials) for point in points for p, q in cases)
 
 

@@ -383,7 +383,7 @@ def points_of(claim: Claim) -> tuple[PrivacyClaim, ...]:
 
     They are kept, because they are the same for every scenario and some claims take long to find them.
     """
-    return tuple(claim.near(epsilon) for epsilon in claim.points)
+    return tuple(claim.at(epsilon) for epsilon in claim.points)
 
 
 def is_testable(claim: Claim, trials: int, alpha: float) -> bool:

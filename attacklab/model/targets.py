@@ -241,7 +241,9 @@ class Target:
     def _made(cls, release: Release, kind: Kind, declared: Declared, **rest: Any) -> Target:
         unknown = sorted(set(declared) - set(Declared.__annotations__))
         if unknown:
-            raise UsageTypeError(f"a {kind} target takes no {' or '.join(unknown)}{_instead_of(unknown[0], declared)}")
+            raise UsageTypeError(
+                f"a {kind} target takes no {' or '.join(unknown)}; its claim is an epsilon or a claim="
+            )
         return cls(
             name=declared.get("name") or name_of(getattr(release, "func", release)),
             kind=kind,
@@ -480,21 +482,6 @@ def as_vector_of_numbers(outputs: Outputs) -> NDArray[Any] | None:
         present = [output for output in outputs if output is not None and not isinstance(output, Failure)]
         numbers = as_array(present) if present else np.empty(0)
     return numbers if numbers.ndim == 1 and (numbers.dtype.kind in "iuf" or not numbers.size) else None
-
-
-INSTEAD: Mapping[str, str] = {
-    "rho": "claim=ZeroConcentrated({})",
-    "mu": "claim=GaussianDP({})",
-    "rdp": "claim=Renyi(alphas, epsilons)",
-    "eps": "epsilon={}",
-    "sigma": "a claim, such as epsilon=1.0, and noise_scale={}",
-    "scale": "a claim, such as epsilon=1.0, and noise_scale={}",
-}
-"""What declares what somebody may call by these names; the claims are those of `attacklab.model.claims`."""
-
-
-def _instead_of(name: str, declared: Mapping[str, Any]) -> str:
-    return f"; declare {INSTEAD[name].format(repr(declared[name]))}" if name in INSTEAD else ""
 
 
 def claimed(epsilon: float | None, delta: float = 0.0, claim: Claim | None = None) -> Claim:

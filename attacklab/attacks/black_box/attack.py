@@ -172,7 +172,7 @@ def _require_output(probe: Probe, pairs: list[NeighbouringPair]) -> None:
 def _learned(target: Target, draw: Draw, pair: NeighbouringPair, outputs: int, *, proving: bool) -> Scenario:
     """The pair with the events learned for it."""
     first, second = draw(pair, outputs)
-    points = [target.claim.near(epsilon) for epsilon in (() if proving else target.claim.points)]
+    points = [target.claim.at(epsilon) for epsilon in (() if proving else target.claim.points)]
     claims = points or [target.claim.nominal]
     candidates = candidate_events(first, second, claims, EVENTS, proving=proving)
     failed = any(isinstance(output, Failure) for side in (first, second) if side.dtype == object for output in side)

@@ -79,10 +79,6 @@ class Claim(ABC):
         """The claim at one point of its profile; where δ(ε) is 1, and nothing is promised, with a δ just below."""
         return PrivacyClaim(epsilon, min(NEARLY_ONE, self.delta_at(epsilon)))
 
-    def near(self, epsilon: float) -> PrivacyClaim:
-        """What `at` gives, or something near it that is found quickly: for choosing where to judge."""
-        return self.at(epsilon)
-
 
 @dataclass(frozen=True, slots=True)
 class PrivacyClaim(Claim):
@@ -188,12 +184,12 @@ class ClaimOfACurve(Claim):
 
 @functools.lru_cache(maxsize=1 << 8)
 def _points(claim: Claim) -> tuple[float, ...]:
-    return grid_of_points(lambda epsilon: claim.near(epsilon).delta)
+    return grid_of_points(lambda epsilon: claim.at(epsilon).delta)
 
 
 @functools.lru_cache(maxsize=1 << 8)
 def _nominal(claim: Claim) -> PrivacyClaim:
-    return claim.at(next((point for point in claim.points if claim.near(point).delta <= 1e-6), claim.points[-1]))
+    return claim.at(next((point for point in claim.points if claim.at(point).delta <= 1e-6), claim.points[-1]))
 
 
 NEARLY_ONE = math.nextafter(1.0, 0.0)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from attacklab.model.claims import conversion
-from attacklab.model.claims.base import NEARLY_ONE, ClaimOfACurve, PrivacyClaim, require_count, require_numbers
+from attacklab.model.claims.base import ClaimOfACurve, require_count, require_numbers
 from attacklab.model.errors import UsageError
 from attacklab.model.intervals import Interval
 
@@ -41,12 +41,6 @@ class RenyiClaim(ClaimOfACurve):
     def delta_at(self, epsilon: float) -> float:
         """The most that p − e^ε·q of one event may be by the claim on one order, rounded up."""
         return conversion.delta_bound(self, epsilon).above()
-
-    def near(self, epsilon: float) -> PrivacyClaim:
-        """The same in doubles, not certified."""
-        return PrivacyClaim(
-            epsilon, min(NEARLY_ONE, math.exp(min(0.0, conversion.best_tangent(self, epsilon).log_delta)))
-        )
 
 
 @dataclass(frozen=True, slots=True)

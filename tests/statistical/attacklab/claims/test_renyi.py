@@ -60,7 +60,7 @@ def most_allowed(claim: RenyiClaim, q: float) -> float:
 @names
 @pytest.mark.parametrize("part", [0.0, 0.05, 0.3, 0.7, 1.0])
 def test_the_profile_is_never_less_than_the_best_event_of_the_set(claim: RenyiClaim, part: float) -> None:
-    epsilon = part * max(one for one in claim.points if claim.near(one).delta > 1e-4)
+    epsilon = part * max(one for one in claim.points if claim.at(one).delta > 1e-4)
     slope = math.exp(epsilon)
 
     def gain(log_odds: float) -> float:

@@ -56,7 +56,7 @@ def test_an_event_that_nobody_saw_promises_nothing_and_a_complement_what_its_eve
 
 def test_the_point_of_a_profile_that_promises_most_is_that_of_known_probabilities() -> None:
     profile = GaussianDP(1.0)
-    points = [profile.near(epsilon) for epsilon in profile.points]
+    points = [profile.at(epsilon) for epsilon in profile.points]
     p, q, trials = 0.3, 0.02, 10**7
     shown = promised(points, Counts(int(p * trials), int(q * trials), trials))[0]
     known = [float(expected_evidence([point], p, q)) for point in points]

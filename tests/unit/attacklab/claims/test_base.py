@@ -151,7 +151,6 @@ def test_a_claim_is_itself_at_its_own_epsilon_and_judged_nowhere_else() -> None:
     claim = PrivacyClaim(0.7, 1e-6)
     assert claim.points == (0.7,)
     assert claim.at(0.7) is claim
-    assert claim.near(0.7) is claim
     assert claim.nominal is claim
 
 
