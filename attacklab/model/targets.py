@@ -242,7 +242,7 @@ class Target:
         unknown = sorted(set(declared) - set(Declared.__annotations__))
         if unknown:
             raise UsageTypeError(
-                f"a {kind} target takes no {' or '.join(unknown)}; its claim is an epsilon or a claim="
+                f"a {kind} target takes no {' or '.join(unknown)}; give epsilon= (and delta=) or claim="
             )
         return cls(
             name=declared.get("name") or name_of(getattr(release, "func", release)),
