@@ -194,7 +194,7 @@ def explain(data: dict[str, Any]) -> str:
     return PARAGRAPHS["definition"].format(
         measured=measured,
         posterior_claim=_largest_posterior(0.5),
-        group_claim=PrivacyClaim(claim.epsilon, measured["group_delta"][0][1]).group(GROUPS[-1]).delta,
+        group_claim=GROUPS[-1] * math.exp((GROUPS[-1] - 1) * claim.epsilon) * measured["group_delta"][0][1],
         delta={name: deltas[at_half] for name, deltas in measured["delta"].items()},
         independent=max(measured["belief_quotients"]["independent"]),
         people=means.PEOPLE,

@@ -119,7 +119,6 @@ class Target:
         relation: of the datasets that the claim calls neighbours; None where it holds for those of any.
         sampler: `sampler(input, bits)`, one output from a source of random bits with `take`, `words`, `call` and
             `repeat`; only a target that has one can be proved.
-        numpy_as_python: whether its outputs' adversary cannot tell numpy's scalars from Python's numbers; see `exact`.
         version: of the implementation.
         domain: the inputs that it takes; None where it takes whatever its kind says.
         pairs: neighbouring pairs to try besides those that the attacks find.
@@ -135,7 +134,6 @@ class Target:
     noise_scale: float | None = None
     relation: Relation | None = None
     sampler: Sampler | None = field(default=None, repr=False)
-    numpy_as_python: bool = False
     version: str = "unknown"
     domain: Domain | None = None
     pairs: tuple[NeighbouringPair, ...] = field(default=(), repr=False)
@@ -254,20 +252,18 @@ class Target:
             **rest,
         )
 
-    def exact(self, sampler: Sampler, *, numpy_as_python: bool = False) -> Target:
+    def exact(self, sampler: Sampler) -> Target:
         """The same target with a sampler, so that it can be proved.
 
         Args:
             sampler: `sampler(input, bits)` gives one output, and draws from `bits`, a `RandomBits`, alone.
-            numpy_as_python: whether whoever sees the output cannot tell numpy's scalars from Python's numbers of the
-                same value, because it is written as text, say. Otherwise `numpy.float64(1)` and 1.0 are two outputs.
 
         Raises:
             TypeError: `sampler` is not callable.
         """
         if not callable(sampler):
             raise UsageTypeError(f"sampler must be callable as sampler(input, bits), not {sampler!r}")
-        return replace(self, sampler=sampler, numpy_as_python=numpy_as_python)
+        return replace(self, sampler=sampler)
 
     def certified(self, certificate: Callable[[], Mapping[str, Any]]) -> Target:
         """The same target with a certificate, so that it can be proved for every pair of neighbours.

@@ -20,7 +20,6 @@ from attacklab.laws import Law, Limits, enumerate_law, sampling_check
 from attacklab.laws.deadline import Deadline, OutOfTime
 from attacklab.laws.decide import Decision, Ruling, judge
 from attacklab.laws.fresh_process import require_agreement
-from attacklab.laws.outcomes import with_python_numbers
 from attacklab.laws.proof.words import figures_of, finding_of, otherwise, reason_of, verdict_of
 from attacklab.model.errors import TargetError, UsageError
 from attacklab.model.findings import Finding, Scope, Verdict, described_pair
@@ -109,16 +108,15 @@ class Search:
 
     def _decided(self) -> dict[str, Any]:
         """The fields of the finding that the laws decide."""
-        enumerated = self._laws()
-        laws = [law.map(with_python_numbers) for law in enumerated] if self.target.numpy_as_python else enumerated
+        laws = self._laws()
         worst, counts = self._worst(laws)
         first, second = (laws[place] for place in worst.places[:2])
         verdict = verdict_of(worst.ruling)
         of_all = f"the worst of {counts.total():,} pairs: " if counts.total() > 1 else ""
         reason = f"{of_all}{reason_of(worst.ruling, first, second)}"
         if verdict is not Verdict.INCONCLUSIVE:
-            reason += f"; {self._confirmed(enumerated)} plain runs agree"
-        reason += self._conclusion(worst, counts, enumerated)
+            reason += f"; {self._confirmed(laws)} plain runs agree"
+        reason += self._conclusion(worst, counts, laws)
         if verdict is Verdict.PROVED:
             reason += f"; {ASSUMPTION}"
         if first.closed and len(first) == 1 and first == second:

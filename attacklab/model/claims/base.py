@@ -59,14 +59,6 @@ class Claim(ABC):
         """
 
     @abstractmethod
-    def group(self, size: int) -> Claim:
-        """What the claim still promises to `size` people together.
-
-        Raises:
-            UsageError: `size` is less than 1, or it promises nothing to so many.
-        """
-
-    @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """The claim as plain JSON values, which `claim_from_json` reads."""
 
@@ -139,20 +131,6 @@ class PrivacyClaim(Claim):
     def excess(self, p: float, q: float) -> float:
         """How far P[E] = `p` and Q[E] = `q` overstep the claim in this direction: p − e^ε·q − δ."""
         return p - _scaled_by_exp(q, self.epsilon) - self.delta
-
-    def group(self, size: int) -> PrivacyClaim:
-        """What the claim still promises to `size` people together: (kε, k·e^((k−1)ε)·δ).
-
-        Raises:
-            ValueError: `size` is less than 1, or the δ that remains is 1 or more and promises nothing.
-        """
-        require_count("size", size)
-        delta = size * _scaled_by_exp(self.delta, (size - 1) * self.epsilon)
-        if delta >= 1:
-            raise UsageError(
-                f"({self.epsilon}, {self.delta})-DP promises nothing to a group of {size}: delta is {delta}"
-            )
-        return PrivacyClaim(size * self.epsilon, delta)
 
     def composed(self, answers: int) -> PrivacyClaim:
         """What is claimed of `answers` answers together, by basic composition: (mε, mδ).
@@ -232,7 +210,7 @@ def require_numbers(**values: object) -> None:
 
 
 def require_count(name: str, count: int) -> None:
-    """Refuse a number of answers or of people that is less than 1.
+    """Refuse a number of answers that is less than 1.
 
     Raises:
         UsageError: it is.

@@ -1,7 +1,7 @@
 """μ-GDP: telling neighbours apart is at least as hard as telling N(0, 1) from N(μ, 1).
 
 Source: Dong, Roth and Su 2022, 'Gaussian Differential Privacy': definition 4, corollary 2.13 (the profile, which holds
-for every ε if and only if the claim does), theorem 2.14 (groups), corollary 3.3 (composition).
+for every ε if and only if the claim does), corollary 3.3 (composition).
 """
 
 from __future__ import annotations
@@ -42,11 +42,6 @@ class GaussianDP(ClaimOfACurve):
         """(√m·μ)-GDP, rounded up."""
         require_count("answers", answers)
         return GaussianDP((Interval.of(answers).sqrt() * self.mu).above())
-
-    def group(self, size: int) -> GaussianDP:
-        """(kμ)-GDP, rounded up."""
-        require_count("size", size)
-        return GaussianDP((Interval.of(self.mu) * size).above())
 
     def to_json(self) -> dict[str, Any]:
         """Its kind and μ."""

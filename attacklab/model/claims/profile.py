@@ -85,28 +85,12 @@ class Profile(Claim):
         return tuple(epsilon for epsilon, _ in self.pairs)
 
     def composed(self, answers: int) -> Profile:
-        """(mε, mδ) for every pair: basic composition, all that holds whatever the mechanism is."""
+        """(mε, mδ) for every pair that still promises anything: all that holds whatever the mechanism is."""
         require_count("answers", answers)
-        return self._mapped(lambda claim: claim.composed(answers), f"{self.name}, {answers} answers", answers)
-
-    def group(self, size: int) -> Profile:
-        """(kε, k·e^((k−1)ε)·δ) for every pair."""
-        require_count("size", size)
-        return self._mapped(lambda claim: claim.group(size), f"{self.name}, a group of {size}", size)
-
-    def _mapped(self, change: Callable[[PrivacyClaim], PrivacyClaim], name: str, count: int) -> Profile:
-        if count == 1:
-            return self
-        changed = []
-        for pair in self.pairs:
-            try:
-                mapped = change(PrivacyClaim(*pair))
-            except UsageError:  # nothing is promised there any more
-                continue
-            changed.append((mapped.epsilon, mapped.delta))
-        if not changed:
-            raise UsageError(f"{name}: nothing is promised any more, since δ is 1 or more everywhere")
-        return Profile(tuple(changed), name)
+        kept = tuple((answers * epsilon, answers * delta) for epsilon, delta in self.pairs if answers * delta < 1)
+        if not kept:
+            raise UsageError(f"{self.name}: nothing is promised of {answers} answers, since δ is 1 or more everywhere")
+        return self if answers == 1 else Profile(kept, f"{self.name}, {answers} answers")
 
     def to_json(self) -> dict[str, Any]:
         """Its kind, name and pairs."""

@@ -2,8 +2,8 @@
 
 What they imply of one event is worked out in `conversion`; what takes several outcomes to see is left to exact laws.
 
-Sources: Mironov 2017, 'Rényi Differential Privacy' (definition 4, propositions 1 and 2); Bun and Steinke 2016,
-'Concentrated Differential Privacy' (definition 1.1, lemma 1.7, proposition 1.9).
+Sources: Mironov 2017, 'Rényi Differential Privacy' (definition 4, proposition 1); Bun and Steinke 2016,
+'Concentrated Differential Privacy' (definition 1.1, lemma 1.7).
 """
 
 from __future__ import annotations
@@ -76,11 +76,6 @@ class ZeroConcentrated(RenyiClaim):
         require_count("answers", answers)
         return ZeroConcentrated((Interval.of(self.rho) * answers).above())
 
-    def group(self, size: int) -> ZeroConcentrated:
-        """(k²ρ)-zCDP, rounded up (Bun and Steinke 2016, proposition 1.9)."""
-        require_count("size", size)
-        return ZeroConcentrated((Interval.of(self.rho) * size**2).above())
-
     def to_json(self) -> dict[str, Any]:
         """Its kind and ρ."""
         return {"kind": "zcdp", "rho": self.rho}
@@ -147,25 +142,6 @@ class Renyi(RenyiClaim):
         """(α, mε)-RDP, rounded up (Mironov 2017, proposition 1)."""
         require_count("answers", answers)
         return Renyi(self.alpha, tuple((Interval.of(epsilon) * answers).above() for epsilon in self.epsilons))
-
-    def group(self, size: int) -> Renyi:
-        """(α/2^c, 3^c·ε)-RDP for 2^c of at least `size` (Mironov 2017, proposition 2), for orders of at least 2^(c+1).
-
-        Raises:
-            UsageError: `size` is less than 1, or no order is large enough.
-        """
-        require_count("size", size)
-        doublings = (size - 1).bit_length()
-        kept = [
-            (alpha / 2**doublings, (Interval.of(epsilon) * 3**doublings).above())
-            for alpha, epsilon in zip(self.orders, self.epsilons, strict=True)
-            if doublings == 0 or alpha >= 2 ** (doublings + 1)
-        ]
-        if not kept:
-            needed = 2 ** (doublings + 1)
-            raise UsageError(f"{self} promises nothing to a group of {size}: that needs an order of {needed}")
-        alphas, epsilons = zip(*kept, strict=True)
-        return Renyi(alphas, epsilons)
 
     def to_json(self) -> dict[str, Any]:
         """Its kind, orders and their bounds."""

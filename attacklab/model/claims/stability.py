@@ -80,14 +80,6 @@ class Stability(Claim):
         """
         raise UsageError(f"a stability says nothing of {answers} answers together")
 
-    def group(self, size: int) -> Claim:
-        """Refused.
-
-        Raises:
-            UsageError: always.
-        """
-        raise UsageError(f"a stability says nothing of {size} people; give it for so many records, by d_in")
-
     def to_json(self) -> dict[str, Any]:
         """Its bound as a fraction in text, its metric and the number of records."""
         return {"kind": "stability", "bound": str(self.bound), "metric": str(self.metric), "changes": self.changes}

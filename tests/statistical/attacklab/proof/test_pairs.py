@@ -138,8 +138,6 @@ def in_two_types(answer: float, bits: RandomBits) -> Any:
     return np.int64(told) if answer else told
 
 
-def test_numpys_scalars_are_pythons_numbers_only_where_the_target_says_so() -> None:
+def test_numpys_scalars_are_not_pythons_numbers() -> None:
     pair = NeighbouringPair.answers(0.0, 1.0, sensitivity=1.0)
-    target = Target.noise(never, epsilon=LN_2)
-    assert prove(target.exact(in_two_types), pair).verdict is Verdict.VIOLATED
-    assert prove(target.exact(in_two_types, numpy_as_python=True), pair).verdict is Verdict.PROVED
+    assert prove(Target.noise(never, epsilon=LN_2).exact(in_two_types), pair).verdict is Verdict.VIOLATED

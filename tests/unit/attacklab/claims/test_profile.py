@@ -45,13 +45,11 @@ def test_a_profile_of_one_point_implies_what_that_claim_does() -> None:
     assert profile.ceiling == pytest.approx(claim.ceiling)
 
 
-def test_composition_and_groups_are_those_of_each_point() -> None:
+def test_composition_is_that_of_each_point() -> None:
     profile = Profile([(0.5, 1e-3), (1.0, 1e-6)], "mine")
     assert profile.composed(2).pairs == ((1.0, 2e-3), (2.0, 2e-6))
-    grouped = profile.group(2)
-    assert grouped.pairs[1] == (2.0, PrivacyClaim(1.0, 1e-6).group(2).delta)
-    assert str(grouped) == "mine, a group of 2"
-    with pytest.raises(UsageError, match="nothing is promised any more"):
+    assert str(profile.composed(2)) == "mine, 2 answers"
+    with pytest.raises(UsageError, match="nothing is promised of 3 answers"):
         Profile([(0.5, 0.4)]).composed(3)
 
 
