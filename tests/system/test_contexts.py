@@ -54,34 +54,29 @@ def fresh_caches() -> None:
                     value.cache_clear()
 
 
-def data_of(name: str) -> Any:
-    """Return private data that a term of the checker's tests takes."""
-    if TERMS[name].relation == "bit":
-        return True
-    if name == "distances":
-        return 0.1
-    if name == "shuffled":
-        return [1, 0, 1, 1]
-    if TERMS[name].relation == "utilities":
-        return [0.5, 1.25, -3.0]
-    if name in ("threshold", "values", "counts"):
-        return [0, 7, 2]
-    if name == "histogram":
-        return ["a", "b", "a"]
-    if name == "chunks":
-        return [("a", 1.0), ("b", 2.0), ("a", 0.5)]
-    if name == "keys":
-        return {"a": 7, "b": 1}
-    if TERMS[name].relation == "answers":
-        return 0.1
-    return [0.25, 1.0, 2.0, 3.5, 0.0]
+RECORDS = [0.25, 1.0, 2.0, 3.5, 0.0]
+DATA: dict[str | None, Any] = {
+    "bit": True,
+    "utilities": [0.5, 1.25, -3.0],
+    "answers": 0.1,
+    "distances": 0.1,
+    "shuffled": [1, 0, 1, 1],
+    "histogram": ["a", "b", "a"],
+    "keys": {"a": 7, "b": 1},
+    "threshold": [0, 7, 2],
+    "values": [0, 7, 2],
+    "counts": [0, 7, 2],
+    "chunks": [("a", 1.0), ("b", 2.0), ("a", 0.5)],
+}
+"""Private data of a term of the checker's tests, by its name or by who are neighbours; else these are records."""
 
 
 def claim_and_draws(name: str) -> Any:
     term = replace(TERMS[name])  # type: ignore[type-var] # all of them are dataclasses
     if name == "session":
         return term.claim
-    return repr((term.claim, [term.release(data_of(name), SeededBits(seed)) for seed in range(5)]))
+    data = DATA.get(name, DATA.get(term.relation, RECORDS))
+    return repr((term.claim, [term.release(data, SeededBits(seed)) for seed in range(5)]))
 
 
 def law_and_draws(law: Law) -> Any:

@@ -22,7 +22,7 @@ SPARED = {
     "gaussian_sigma": 5,
     "gaussian_epsilon": 4,
     "zcdp_epsilon": 8,
-    "zcdp_delta": 6,
+    "zcdp_delta": 12,
     "gaussian_composed_epsilon": 2,
 }
 SPARED |= {"sampled_gaussian_epsilon": 5}
