@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         step_law,
     )
     from attacklab.laws.proof import prove
-    from attacklab.model.claims import GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated, from_accountant
+    from attacklab.model.claims import GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
     from attacklab.model.domains import Categories, Domain, Graphs, Pattern, Queries, Records, Streams
     from attacklab.model.domains.finite import all_databases, all_utilities
     from attacklab.model.findings import Finding, Verdict
@@ -43,7 +43,7 @@ _EXPORTS = {
     "laws": "Law Limits advantage certify enumerate_law hockey_stick one_uniform privacy_loss "
     "smallest_epsilon step_law",
     "laws.proof": "prove",
-    "model.claims": "GaussianDP PrivacyClaim Profile Renyi ZeroConcentrated from_accountant",
+    "model.claims": "GaussianDP PrivacyClaim Profile Renyi ZeroConcentrated",
     "model.domains": "Categories Domain Graphs Pattern Queries Records Streams",
     "model.domains.finite": "all_databases all_utilities",
     "model.findings": "Finding Verdict",

@@ -1,12 +1,12 @@
 """What mechanisms promise, as people say it: (ε, δ)-DP, ρ-zCDP, (α, ε)-RDP, μ-GDP, or any privacy profile."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
 from attacklab.model.claims.base import Claim, PrivacyClaim, directions
 from attacklab.model.claims.gaussian import GaussianDP
-from attacklab.model.claims.profile import Profile, from_accountant
+from attacklab.model.claims.profile import Profile
 from attacklab.model.claims.renyi import Renyi, ZeroConcentrated
 from attacklab.model.claims.stability import Metric, Stability
 from attacklab.model.errors import UsageError
@@ -22,8 +22,18 @@ __all__ = [
     "ZeroConcentrated",
     "claim_from_json",
     "directions",
-    "from_accountant",
 ]
+
+
+KINDS: Mapping[str | None, Callable[..., Claim]] = {
+    None: PrivacyClaim,
+    "zcdp": ZeroConcentrated,
+    "rdp": Renyi,
+    "gdp": GaussianDP,
+    "profile": Profile,
+    "stability": lambda bound, metric, **rest: Stability(Fraction(bound), Metric(metric), **rest),
+}
+"""What a claim is in JSON, and what makes it; of (ε, δ) the kind is left out."""
 
 
 def claim_from_json(data: Mapping[str, Any]) -> Claim:
@@ -34,24 +44,12 @@ def claim_from_json(data: Mapping[str, Any]) -> Claim:
     """
     if not isinstance(data, Mapping):
         raise UsageError(f"a claim is a JSON object, not {data!r}")
-    rest = {name: value for name, value in data.items() if name != "kind"}
+    kind, rest = data.get("kind"), {name: value for name, value in data.items() if name != "kind"}
+    if kind not in list(KINDS):
+        raise UsageError(f"kind of a claim must be {', '.join(filter(None, KINDS))}, not {kind!r}")
     try:
-        match data.get("kind"):
-            case None:
-                return PrivacyClaim(**rest)
-            case "zcdp":
-                return ZeroConcentrated(**rest)
-            case "rdp":
-                return Renyi(tuple(rest.pop("alpha")), tuple(rest.pop("epsilon")), **rest)
-            case "gdp":
-                return GaussianDP(**rest)
-            case "profile":
-                return Profile(**rest)
-            case "stability":
-                return Stability(Fraction(rest.pop("bound")), Metric(rest.pop("metric")), **rest)
-            case kind:
-                raise UsageError(f"kind of a claim must be zcdp, rdp, gdp, profile or stability, not {kind!r}")
-    except (TypeError, KeyError) as error:
-        if isinstance(error, UsageError):
-            raise
+        return KINDS[kind](**rest)
+    except UsageError:
+        raise
+    except TypeError as error:
         raise UsageError(f"not a claim: {data!r} ({error})") from error

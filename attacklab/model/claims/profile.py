@@ -95,21 +95,3 @@ class Profile(Claim):
     def to_json(self) -> dict[str, Any]:
         """Its kind, name and pairs."""
         return {"kind": "profile", "name": self.name, "curve": [list(pair) for pair in self.pairs]}
-
-
-def from_accountant(accountant: Any, name: str | None = None) -> Profile:
-    """The profile that an accountant of the package dp-accounting computes.
-
-    Args:
-        accountant: a `PrivacyLossDistribution` (with `get_delta_for_epsilon`), or a `PrivacyAccountant` (`get_delta`).
-        name: what the profile is called; the accountant's type by default.
-
-    Raises:
-        UsageTypeError: it is neither.
-    """
-    for method in ("get_delta_for_epsilon", "get_delta"):
-        if hasattr(accountant, method):
-            return Profile(getattr(accountant, method), name or f"the profile of a {type(accountant).__name__}")
-    raise UsageTypeError(
-        f"an accountant has get_delta_for_epsilon or get_delta, which {type(accountant).__name__} has not"
-    )

@@ -13,9 +13,8 @@ from attacklab.model.claims import (
     Renyi,
     ZeroConcentrated,
     claim_from_json,
-    from_accountant,
 )
-from attacklab.model.errors import UsageError, UsageTypeError
+from attacklab.model.errors import UsageError
 
 
 def laplace(epsilon: float) -> float:
@@ -51,20 +50,6 @@ def test_composition_is_that_of_each_point() -> None:
     assert str(profile.composed(2)) == "mine, 2 answers"
     with pytest.raises(UsageError, match="nothing is promised of 3 answers"):
         Profile([(0.5, 0.4)]).composed(3)
-
-
-class Accountant:
-    def get_delta(self, epsilon: float) -> float:
-        return GaussianDP(1.0).delta_at(epsilon)
-
-
-def test_an_accountant_gives_its_profile() -> None:
-    profile = from_accountant(Accountant())
-    assert str(profile) == "the profile of a Accountant"
-    for epsilon in profile.points[::7]:
-        assert profile.delta_at(epsilon) <= GaussianDP(1.0).delta_at(epsilon)
-    with pytest.raises(UsageTypeError, match="which object has not"):
-        from_accountant(object())
 
 
 @pytest.mark.parametrize(
@@ -106,9 +91,9 @@ def test_json_gives_the_same_claim_back(claim: object) -> None:
     ("data", "message"),
     [
         ([], "a JSON object"),
-        ({"kind": "magic"}, "must be zcdp, rdp, gdp, profile or stability, not 'magic'"),
+        ({"kind": "magic"}, "must be zcdp, rdp, gdp, profile, stability, not 'magic'"),
         ({"kind": "gdp"}, "not a claim"),
-        ({"kind": "rdp", "alpha": 2.0, "epsilon": 1.0}, "not a claim"),
+        ({"kind": "rdp", "alpha": 2.0}, "not a claim"),
         ({"epsilon": 1.0, "mu": 3.0}, "not a claim"),
         ({"kind": "zcdp", "rho": -1.0}, "rho must be finite"),
         ({"kind": "zcdp", "rho": "x"}, "rho must be a number"),
