@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Event
-from attacklab.attacks.black_box.learned_scores import learned_scores, scores_of_all
+from attacklab.attacks.black_box.learned_scores import learned_scores
 from attacklab.attacks.black_box.scores import IS_FAILURE, Learning, Score
 from attacklab.attacks.failures import FAILS
 from attacklab.attacks.features.atoms import form_of_list
@@ -43,15 +43,11 @@ QUANTILES = np.unique(np.concatenate([np.arange(1, 16) / 16, 2.0 ** -np.arange(4
 FEW = 64  # a score of no more values than that may have a half-line end at each of them
 OBJECTS = 1 << 12  # how many outputs of either input are learned from, and ranked on, that are not an array of numbers
 
-FIRST_LOOK = 1 << 16
-"""How many outputs of either input show which scores are worth learning from all outputs, to prove an ε."""
-
 RARITIES = (1.0, 1 / 8, 1 / 32, 1 / 128)
 """To prove an ε, the best event of a score is kept of all, and of those that hold so few of the outputs, or leave out
 so few: a rarer one shows more, and a sample larger than the one that ranks them can tell whether by enough."""
 
-EACH = 4  # how many scores have such events, besides those over all numbers
-FINALISTS = 12  # how many such scores there are, besides those over all numbers
+EACH = 4  # how many scores have such events
 
 Ranking = Callable[[NDArray[np.int64], NDArray[np.int64], int], Doubles]
 """Takes how often events held outputs of either input, and of how many; gives one number an event."""
@@ -106,19 +102,12 @@ def _refuting(first: Outputs, second: Outputs, rank: Ranking, most: int) -> list
 
 
 def _proving(first: Outputs, second: Outputs, delta: float) -> list[_Ranked]:
-    """The events of the scores that are clearest on some outputs, with rules and ends found on all."""
-    ranks = [partial(_promised, delta=delta, rarity=rarity) for rarity in RARITIES]
-    glance = _halves(first[:FIRST_LOOK], second[:FIRST_LOOK])
-    apart, *_ = _clearest(learned_scores(*glance), *glance, ranks)
-    joint = scores_of_all(*glance)
+    """The events that promise the largest ε, common ones and rarer ones."""
     learning, ranking = _halves(first, second)
-    of_all = [score.learned_from(learning) for score in joint]
-    of_some = [ranked.score.learned_from(learning) for ranked in apart[:FINALISTS]]
-    always = _clearest(of_all, learning, ranking, ranks)
-    best = _clearest(of_some, learning, ranking, ranks)
-    clearest = [ranked for few, many in zip(always, best, strict=True) for ranked in (*few, *many[:EACH])]
-    distinct = {ranked.hits: ranked for ranked in sorted(clearest, key=lambda ranked: -ranked.clarity)}
-    return _learned_again(list(distinct.values()), learning, ranking)
+    ranks = [partial(_promised, delta=delta, rarity=rarity) for rarity in RARITIES]
+    clearest = _clearest(learned_scores(learning, ranking), learning, ranking, ranks)
+    best = sorted((ranked for kept in clearest for ranked in kept[:EACH]), key=lambda ranked: -ranked.clarity)
+    return _learned_again(list({ranked.hits: ranked for ranked in best}.values()), learning, ranking)
 
 
 def _learned_again(events: Sequence[_Ranked], learning: Learning, ranking: Learning) -> list[_Ranked]:

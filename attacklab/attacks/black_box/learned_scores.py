@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from attacklab.attacks.black_box.regression import patterns, regressed, regressed_on_sums
 from attacklab.attacks.black_box.rules import (
     FAINTEST,
     bins,
@@ -34,7 +33,6 @@ FEW = 64  # a feature of no more values has no bits worth a look: each of its va
 LEARNED_FROM = 24  # from how many features rules are learned: those that tell the two inputs apart best at a first look
 IN_DETAIL = 4  # how many features have every score looked at; the others have tables only
 WEIGHED = 16  # how many features the rules over all of them take in
-OUTPUTS_A_PATTERN = 16  # patterns of likely values are worth a table if there are at least so many outputs of each
 SMOOTHINGS = (FAINTEST, 8.0)  # how tables of atoms are smoothed: the first trusts rare atoms, the second frequent ones
 
 
@@ -52,12 +50,6 @@ def learned_scores(learning: Learning, ranking: Learning) -> Iterator[Score]:
     yield IS_FAILURE
     yield from _of_wholes(learning, ranking)
     yield from _of_features(numbers, others, learning)
-
-
-def scores_of_all(learning: Learning, ranking: Learning) -> list[Score]:
-    """The scores that take in whole outputs, or all numbers in them, and show small effects from many outputs."""
-    numbers, _ = taken_apart(learning.outputs, learning.of_first)
-    return [*_of_wholes(learning, ranking), *(_of_all_numbers(numbers, learning) if numbers else ())]
 
 
 def _of_wholes(learning: Learning, ranking: Learning) -> Iterator[Score]:
@@ -100,17 +92,6 @@ def _in_detail(feature: Feature, rules: list[Score], learning: Learning) -> Iter
         rules.append(linear_rule(feature, learning))
         yield rules[-1]
         yield from number_scores(feature, float(np.median(finite)) if finite.size else 0.0)
-
-
-def _of_all_numbers(numbers: Sequence[Feature], learning: Learning) -> Iterator[Score]:
-    """The regressions over all numbers and over their sums, and the table of which of them have a likely value."""
-    codes = patterns(numbers, learning)
-    seen = np.unique(codes(learning.outputs))
-    if 1 < len(seen) < len(learning.outputs) // OUTPUTS_A_PATTERN:
-        yield table("the pattern of likely values", codes, learning, SMOOTHINGS[-1])
-    yield regressed(numbers, learning)
-    if len(numbers) > 1:
-        yield regressed_on_sums(numbers, learning)
 
 
 def _tables(feature: Feature, learning: Learning, *, with_bits: bool) -> Iterator[Score]:

@@ -6,8 +6,8 @@ of its numbers. An event on a feature is a pure function of outputs: on an outpu
 another shape or a missing key, it is NaN.
 """
 
-from attacklab.attacks.features.atoms import hashes, keys
+from attacklab.attacks.features.atoms import hashes
 from attacklab.attacks.features.features import Feature, features, numbers, taken_apart
 from attacklab.attacks.features.values import NotUnderstood
 
-__all__ = ["Feature", "NotUnderstood", "features", "hashes", "keys", "numbers", "taken_apart"]
+__all__ = ["Feature", "NotUnderstood", "features", "hashes", "numbers", "taken_apart"]

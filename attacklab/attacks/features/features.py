@@ -15,8 +15,6 @@ from attacklab.attacks.features.leaves import (
     MOST_NAMES,
     TEXT,
     WORDING,
-    hidden_bits,
-    hidden_bits_of,
     in_bytes,
     in_rows,
     in_sets,
@@ -26,9 +24,10 @@ from attacklab.attacks.features.leaves import (
     order_of_keys,
     presence,
     remainders,
+    sign_bits,
     type_codes,
 )
-from attacklab.attacks.features.paths import Computed, Named, Position, Step, Values, as_numbers, followed
+from attacklab.attacks.features.paths import Named, Position, Step, Values, as_numbers, followed
 from attacklab.attacks.features.recent import recalled
 from attacklab.attacks.features.values import (
     DEEPEST,
@@ -168,19 +167,17 @@ class _Walk:
         return Feature(words, partial(_at, steps=steps, read=read))
 
     def _number(self, steps: tuple[Step, ...], words: str) -> Found:
-        """The number at the end of a path, and its hidden bits if they vary."""
+        """The number at the end of a path, and its sign bit if zeros have both."""
         number = self._feature(words, steps, as_numbers)
         yield number, True
-        hidden = hidden_bits(number.of(self.outputs))
-        known = hidden[~np.isnan(hidden)]
-        if known.size and (known != known[0]).any():
-            yield self._feature(f"the sign of zeros and the bits of NaN in {words}", steps, hidden_bits_of), False
+        numbers_ = number.of(self.outputs)
+        if len(np.unique(np.signbit(numbers_[numbers_ == 0]))) > 1:
+            yield self._feature(f"the sign bit of {words}", steps, sign_bits), False
 
     def _of_kinds(self, known: list[Any], steps: tuple[Step, ...], words: str, depth: int) -> Found:
         held = set(map(type, known))
         readers: tuple[tuple[tuple[type, ...], Callable[..., Found]], ...] = (
             ((int, float, np.floating, *EXACT), self._in_numbers),
-            ((complex, np.complexfloating), self._in_complex),
             ((str,), self._in_texts),
             ((bytes,), self._in_bytes),
             ((list, tuple, np.ndarray), self._in_sequences),
@@ -195,10 +192,6 @@ class _Walk:
         yield from self._number(steps, words)
         for name, read in remainders(known):
             yield self._feature(f"{name} of {words}", steps, read), False
-
-    def _in_complex(self, _known: list[Any], steps: tuple[Step, ...], words: str, depth: int) -> Found:
-        for part in (Computed("the real part", _real), Computed("the imaginary part", _imaginary)):
-            yield from self._deeper(part, steps, words, depth)
 
     def _in_texts(self, known: list[Any], steps: tuple[Step, ...], words: str, _depth: int) -> Found:
         for name, read in in_text(known):
@@ -261,11 +254,3 @@ def _kinds_of(known: list[Any]) -> set[str]:
 
 def _number_at(values: Values, *, step: Step) -> NDArray[Any]:
     return as_numbers(step(values))
-
-
-def _real(value: Any) -> Any:
-    return value.real if isinstance(value, complex | np.complexfloating) else MISSING
-
-
-def _imaginary(value: Any) -> Any:
-    return value.imag if isinstance(value, complex | np.complexfloating) else MISSING

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -35,16 +34,11 @@ MOST_DIGITS = 19  # integers of fewer digits fit in 64 bits
 MOST_BYTES = 64  # how many bytes are looked at
 ORDERED = 8  # how many keys have their place in the order looked at
 
-_SIGNIFICAND: Final = np.uint64((1 << 52) - 1)
-
 TEXT, WORDING = "the text of", "the wording of"
 """How the words of features begin whose numbers stand for texts."""
 
 MOST_TEXTS = 1 << 12  # so many texts are kept, to say which text a number stands for
 _TEXTS: Final[dict[float, str]] = {}
-
-READINGS: Final = {8: ("<f8", ">f8", "<i8", ">i8"), 4: ("<f4", ">f4", "<i4", ">i4"), 2: ("<f2", ">f2", "<i2", ">i2")}
-"""How bytes of a length may be read as one number."""
 
 
 def lengths(values: Values) -> NDArray[np.float64]:
@@ -52,20 +46,9 @@ def lengths(values: Values) -> NDArray[np.float64]:
     return _each(values, _length)
 
 
-def hidden_bits(numbers: NDArray[Any]) -> NDArray[np.float64]:
-    """What comparing numbers does not tell: the sign of a zero, and a NaN's sign and payload; NaN for other numbers."""
-    if numbers.dtype.kind != "f":
-        return np.full(len(numbers), math.nan)
-    with np.errstate(invalid="ignore", over="ignore"):
-        doubles = np.ascontiguousarray(numbers, dtype=np.float64)
-    payloads = 2.0 + (doubles.view(np.uint64) & _SIGNIFICAND)
-    of_nans = np.where(np.signbit(doubles), -payloads, payloads)
-    return np.where(np.isnan(doubles), of_nans, np.where(doubles == 0, np.signbit(doubles), math.nan))
-
-
-def hidden_bits_of(values: Values) -> NDArray[np.float64]:
-    """The hidden bits of what are numbers among values."""
-    return hidden_bits(as_numbers(values))
+def sign_bits(values: Values) -> NDArray[np.bool_]:
+    """The sign bit of each number, which a comparison of zeros does not tell."""
+    return np.signbit(as_numbers(values))
 
 
 def type_codes(values: Values, *, names: tuple[str, ...]) -> NDArray[np.float64]:
@@ -124,14 +107,9 @@ def in_text(known: list[Any]) -> Named:
 
 
 def in_bytes(known: list[Any]) -> Named:
-    """The readings of bytes as numbers, single bytes, and the length."""
-    sizes = Counter(len(value) for value in known if isinstance(value, bytes))
-    for width, codes in READINGS.items():
-        if any(length and length % width == 0 for length in sizes):
-            for code in codes:
-                yield f"number {code}", partial(_reading, code=code)
-            break
-    for place in range(min(max(sizes), MOST_BYTES)):
+    """Single bytes, and the length."""
+    most = max(len(value) for value in known if isinstance(value, bytes))
+    for place in range(min(most, MOST_BYTES)):
         yield f"byte {place}", partial(_each, of=partial(_byte, place=place))
     yield "the length", lengths
 
@@ -239,15 +217,6 @@ def text_of(number: float) -> str | None:
 
 def _hashes_of_text(values: Values) -> NDArray[np.float64]:
     return _each(values, lambda value: _of_hash(value) if isinstance(value, str) else math.nan)
-
-
-def _reading(values: Values, *, code: str) -> NDArray[Any]:
-    dtype = np.dtype(code)
-    read = [
-        np.frombuffer(value, dtype, 1)[0] if isinstance(value, bytes) and len(value) >= dtype.itemsize else MISSING
-        for value in map(opened, values)
-    ]
-    return as_numbers(read)
 
 
 def _byte(value: Any, *, place: int) -> float:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -77,28 +76,7 @@ class Named:
         return f"{self.name if self.of_parts else quoted(self.name)} of {whole}"
 
 
-@dataclass(frozen=True, slots=True)
-class Computed:
-    """Something computed from each value by itself.
-
-    Attributes:
-        name: what it is, in words.
-        of: the computation; it gives `MISSING` for a value that has nothing of the kind.
-    """
-
-    name: str
-    of: Callable[[Any], Any]
-
-    def __call__(self, values: Values) -> Values:
-        """What is computed from each."""
-        return [self.of(opened(value)) for value in values]
-
-    def words(self, whole: str) -> str:
-        """The part in words, given those for the whole."""
-        return f"{self.name} of {whole}"
-
-
-Step: TypeAlias = Position | Named | Computed
+Step: TypeAlias = Position | Named
 
 
 def followed(outputs: Values, steps: tuple[Step, ...]) -> Values:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import enum
-import functools
 import types
 from collections import deque
 from collections.abc import Mapping, Sequence, Set
@@ -27,7 +26,6 @@ DEEPEST = 16  # how many levels of nesting are taken apart; an output that conta
 FLOATS: Final = (float, np.floating)
 EXACT: Final = (Fraction, Decimal)
 
-_MICROSECOND: Final = dt.timedelta(microseconds=1)
 _FUNCTIONS: Final = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, type)
 _CODE: Final = (*_FUNCTIONS, types.ModuleType, types.GeneratorType, types.CoroutineType)
 _IDENTITY: Final[Any] = object.__eq__
@@ -50,7 +48,7 @@ class Parts:
     named: dict[str, Any]
 
 
-_BUILT_IN: Final = (type(None), bool, int, float, complex, str, bytes, list, tuple, dict, frozenset)
+_BUILT_IN: Final = (type(None), bool, int, float, str, bytes, list, tuple, dict, frozenset)
 PLAIN: Final = frozenset({*_BUILT_IN, np.float64, Fraction, Decimal, Parts})
 """Types that `opened` leaves as they are."""
 
@@ -66,8 +64,8 @@ def opened(value: Any) -> Any:
     """The same value as one of a few types.
 
     Returns:
-        None, `MISSING`, a bool, an int, a float or numpy float, a complex or numpy complex, a Fraction or Decimal, a
-        str, bytes, a list or tuple, a dict, a frozenset, `Parts`, or an array of at least one dimension.
+        None, `MISSING`, a bool, an int, a float or numpy float, a Fraction or Decimal, a str, bytes, a list or tuple, a
+        dict, a frozenset, `Parts`, or an array of at least one dimension.
 
     Raises:
         NotUnderstood: it is none of these in disguise either.
@@ -103,8 +101,10 @@ def not_understood(value: object) -> NotUnderstood:
 
 
 def _of_scalar(value: np.generic) -> Any:
-    if isinstance(value, np.floating | np.complexfloating):
+    if isinstance(value, np.floating):
         return value
+    if isinstance(value, np.complexfloating):
+        return _of_complex(value)
     if value.dtype.kind in "mM":  # dates and times, counted in their own unit
         return None if np.isnat(value) else int(value.astype(np.int64))
     if isinstance(value, np.void):
@@ -119,10 +119,14 @@ def is_foreign(dtype: np.dtype[Any]) -> bool:
     return dtype.kind == "V" and not issubclass(dtype.type, np.void)
 
 
+def _of_complex(value: Any) -> Parts:
+    return Parts("complex", {"the real part": value.real, "the imaginary part": value.imag})
+
+
 def _of_array(value: np.ndarray[Any, Any]) -> Any:
     if isinstance(value, np.ma.MaskedArray):
         return value.tolist()  # None where it is masked
-    plain = np.asarray(value)
+    plain = np.asarray(value).astype(np.float32) if is_foreign(value.dtype) else np.asarray(value)
     return opened(plain[()]) if plain.ndim == 0 else plain
 
 
@@ -138,48 +142,18 @@ def _of_dataclass_or_object(value: Any) -> dict[str, Any]:
     return named
 
 
-def _of_frame(value: Any) -> Parts:
-    """A data frame by its labels, its types and its values: in one table if they have one type, or else by column."""
-    columns = list(value.items())
-    types = [_name_of_type(column.dtype) for _, column in columns]
-    parts = {"columns": [label for label, _ in columns], "dtypes": types}
-    parts |= _of_index(value.index, "index") | _names_of_labels(value.columns, "columns")
-    if len(set(types)) == 1:
-        return Parts("DataFrame", {**parts, "values": value.to_numpy()})
+def _of_pandas(value: Any) -> Parts:
+    """A data frame or a series by its labels and its columns."""
+    columns = value.items() if hasattr(value, "columns") else [(value.name, value)]
     named = {f"column {place} ({label!r})": column.to_numpy() for place, (label, column) in enumerate(columns)}
-    return Parts("DataFrame", parts | named)
-
-
-def _of_series(value: Any) -> Parts:
-    dtype = _name_of_type(value.dtype)
-    named = {"name": value.name, "dtype": dtype, "values": value.to_numpy()}
-    return Parts("Series", _of_index(value.index, "index") | named)
-
-
-_name_of_type = functools.lru_cache(str)  # pandas takes longer over it than over a small frame
-
-
-def _of_index(index: Any, words: str) -> dict[str, Any]:
-    """The labels of rows and what they are called; those of rows that are numbered from 0 on by their count alone."""
-    numbered = type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
-    labels = Parts("RangeIndex", {"stop": index.stop}) if numbered else index.to_numpy()
-    return {words: labels} | _names_of_labels(index, words)
-
-
-def _names_of_labels(index: Any, words: str) -> dict[str, Any]:
-    """What labels are called, if they are called anything."""
-    names = list(index.names)
-    return {f"names of {words}": names} if any(name is not None for name in names) else {}
+    return Parts(type(value).__name__, {"index": value.index.to_numpy(), **named})
 
 
 def _of_object(value: Any) -> Any:
     if isinstance(value, _CODE):
         raise not_understood(value)
-    if type(value).__module__.partition(".")[0] == "pandas" and hasattr(value, "index"):
-        if hasattr(value, "columns"):
-            return _of_frame(value)
-        if hasattr(value, "dtype"):
-            return _of_series(value)
+    if type(value).__module__.partition(".")[0] == "pandas" and hasattr(value, "to_dict"):
+        return _of_pandas(value)
     if hasattr(value, "__array__"):
         array = np.asarray(value)
         if array.dtype != object or array.ndim:
@@ -193,15 +167,6 @@ def _of_object(value: Any) -> Any:
     raise not_understood(value)
 
 
-def _of_datetime(value: dt.datetime) -> int:
-    naive = value.replace(tzinfo=None) - (value.utcoffset() or dt.timedelta())
-    return (naive - dt.datetime.min) // _MICROSECOND
-
-
-def _of_time(value: dt.time) -> int:
-    return ((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000 + value.microsecond
-
-
 _KNOWN: Final[tuple[tuple[Any, Any], ...]] = (
     (enum.Enum, lambda value: value.name),
     (bool, bool),
@@ -211,12 +176,10 @@ _KNOWN: Final[tuple[tuple[Any, Any], ...]] = (
     (Decimal, Decimal),
     (Rational, lambda value: Fraction(int(value.numerator), int(value.denominator))),
     (Real, float),
-    (Complex, complex),
+    (Complex, _of_complex),
     ((bytes, bytearray, memoryview), bytes),
-    (dt.datetime, _of_datetime),
-    (dt.date, lambda value: value.toordinal()),
-    (dt.time, _of_time),
-    (dt.timedelta, lambda value: value // _MICROSECOND),
+    ((dt.date, dt.time), lambda value: value.isoformat()),
+    (dt.timedelta, lambda value: value // dt.timedelta(microseconds=1)),
     (tuple, tuple),
     (Mapping, dict),
     (Set, frozenset),

@@ -1,7 +1,6 @@
 """Candidate neighbouring pairs for a target that nobody wrote an attack for: one module a kind of input.
 
 `answers` for additive noise, `utilities` for selections, `records` for sums and means; `domains.shapes` for datasets.
-`lines` looks for single steps in families of inputs.
 """
 
 from __future__ import annotations
@@ -11,13 +10,14 @@ from itertools import islice
 
 from attacklab.attacks.base import Probe, adapted_pairs, origin
 from attacklab.attacks.black_box.candidate_pairs.answers import pairs_of_answers
-from attacklab.attacks.black_box.candidate_pairs.lines import LINE_OUTPUTS
 from attacklab.attacks.black_box.candidate_pairs.records import pairs_of_records
 from attacklab.attacks.black_box.candidate_pairs.utilities import pairs_of_utilities
 from attacklab.attacks.failures import sampled
 from attacklab.model.floats import format_of
 from attacklab.model.neighbours import NeighbouringPair, fingerprint
 from attacklab.model.targets import Kind, Target
+
+FORMAT_OUTPUTS = 64  # how many outputs show in which format they come
 
 
 def candidate_pairs(target: Target, probe: Probe, outcomes: Sequence[int], most: int) -> Iterator[NeighbouringPair]:
@@ -38,11 +38,11 @@ def candidate_pairs(target: Target, probe: Probe, outcomes: Sequence[int], most:
 def _of_kind(target: Target, probe: Probe, outcomes: Sequence[int]) -> Iterable[NeighbouringPair]:
     match target.kind:
         case Kind.NOISE:
-            return pairs_of_answers(target, format_of(sampled(probe, origin(target), LINE_OUTPUTS)))
+            return pairs_of_answers(target, format_of(sampled(probe, origin(target), FORMAT_OUTPUTS)))
         case Kind.SELECTION:
             return pairs_of_utilities(target, probe, outcomes)
         case Kind.SUM | Kind.MEAN:
-            return pairs_of_records(target, probe)
+            return pairs_of_records(target)
         case _:
             return () if target.domain is None else target.domain.pairs(target.relation)
 

@@ -2,7 +2,7 @@
 
 Sizes run from none to a thousand. The record that differs is at the first, the middle or the last position. Under
 add-remove it comes or goes; under substitute it replaces another; a claim that names no relation is taken to hold for
-both, as `Target.sum` says. Besides, steps of lines: records move from one bound to the other, or are added, one by one.
+both, as `Target.sum` says.
 """
 
 from __future__ import annotations
@@ -10,13 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 
-from attacklab.attacks.base import Probe, bounds_of, on_path
+from attacklab.attacks.base import bounds_of
 from attacklab.attacks.black_box.candidate_pairs.answers import COARSEST, answers_before_edges
-from attacklab.attacks.black_box.candidate_pairs.lines import broken_steps
 from attacklab.model.domains import datasets
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Kind, Target
@@ -25,7 +23,6 @@ SIZES = (0, 1, 15, 255, 4095)  # the numbers of records besides the one that dif
 CLAMPED = (15, 0, 1, 2)  # the same where that one lies outside the bounds
 HALVES = ((11, 1024), (8, 128))  # the significant bits of binary16 and bfloat16, and how many records double a sum
 CHUNKS = (4, 16, 256)  # the numbers of records in which every two are equal
-PATHS = (1, 16, 1024)  # the numbers of records on a line, powers of two; the last of them for lines of added records
 
 OUTSIDE = (1.0, 2.0**20, 2.0**-3, 2.0**40)
 """How many widths of the range a record lies outside it, where it should count as the nearer bound."""
@@ -33,17 +30,15 @@ OUTSIDE = (1.0, 2.0**20, 2.0**-3, 2.0**40)
 DISTINCT = 8  # how many different records a dataset without repetition has
 
 
-def pairs_of_records(target: Target, probe: Probe) -> Iterator[NeighbouringPair]:
+def pairs_of_records(target: Target) -> Iterator[NeighbouringPair]:
     """Pairs of datasets to try on a sum or a mean.
 
     Args:
         target: its bounds, relation and claim decide which.
-        probe: draws outputs of the target.
     """
     low, high = bounds_of(target)
-    relations = datasets.relations_of(target.relation, datasets.RELATIONS)
     families: list[Iterable[datasets.Datasets]] = []
-    for by in relations:
+    for by in datasets.relations_of(target.relation, datasets.RELATIONS):
         families += [
             datasets.at_ends((low, high), SIZES, by),
             _outside(low, high, by),
@@ -57,7 +52,6 @@ def pairs_of_records(target: Target, probe: Probe) -> Iterator[NeighbouringPair]
         ]
         if low < 0 < high:
             families.append(datasets.at_ends((0.0, low, high), (0, 15), by))
-    families += [_on_lines(target, probe, by) for by in relations]  # last, because a short list can do without
     for first, second, by in datasets.interleaved(*families):
         yield NeighbouringPair.records(np.array(first, dtype=np.float64), np.array(second, dtype=np.float64), by)
 
@@ -141,17 +135,3 @@ def _filled(total: Fraction, low: Fraction, high: Fraction, size: int | None = N
     if full < size:
         records[full] = float(total - full * high - (size - full - 1) * low)
     return records
-
-
-def _on_lines(target: Target, probe: Probe, relation: Relation) -> Iterator[datasets.Datasets]:
-    low, high = bounds_of(target)
-    if relation is Relation.ADD_REMOVE:
-        far = max((low, high), key=abs)
-        line = partial(np.full, fill_value=far)
-        for step in broken_steps(line, PATHS[-1], target.claim.nominal, probe):
-            yield [far] * (step + 1), [far] * step, relation
-        return
-    for size in PATHS:
-        path = partial(on_path, low, high, size)
-        for step in dict.fromkeys((*broken_steps(path, size, target.claim.nominal, probe), 0, size // 2, size - 1)):
-            yield path(step + 1).tolist(), path(step).tolist(), relation

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from attacklab.attacks.features import NotUnderstood, features, hashes, keys, numbers
+from attacklab.attacks.features import NotUnderstood, features, hashes, numbers
 from attacklab.attacks.features.features import MOST
 from attacklab.model.errors import TargetError
 from attacklab.model.targets import Failure, Outputs
@@ -96,7 +96,6 @@ def test_a_signed_zero_and_the_payload_of_a_nan_stay_what_they_are() -> None:
         (listed("n = -2.50 of 7", "n = 1e3"), "the digits after the point of number 0 in the output", [2.0, 0.0]),
         (listed("0x1.8p1", "-inf"), "number 0 in the output", [3.0, -math.inf]),
         (listed("yes", "no"), "the length of the output", [3.0, 2.0]),
-        (listed(np.float64(1.5).tobytes(), b"ab"), "number <f8 of the output", [1.5, math.nan]),
         (listed(b"\x05", b"ab"), "byte 0 of the output", [5.0, 97.0]),
         (listed(Answer(3, 0.5), Answer(4, 1.5)), "mean of the output", [0.5, 1.5]),
         (listed(Row(0.0, 2.0), Row(1.0, 3.0)), "number 1 of the output", [2.0, 3.0]),
@@ -108,7 +107,7 @@ def test_a_signed_zero_and_the_payload_of_a_nan_stay_what_they_are() -> None:
         (np.array(["2020-01-02", "1970-01-02"], dtype="M8[D]"), "the output", [18263, 1]),
         (np.array([(1, 2.5)], dtype=[("n", "i4"), ("y", "f8")]), "y of the output", [2.5]),
         (listed(None, 1.5), "the type of the output", [0.0, 1.0]),
-        (np.array([0.0, -0.0, 1.0]), "the sign of zeros and the bits of NaN in the output", [0.0, 1.0, math.nan]),
+        (np.array([0.0, -0.0, 1.0]), "the sign bit of the output", [0.0, 1.0, 0.0]),
     ],
 )
 def test_what_is_read_off_outputs(outputs: Outputs, description: str, values: list[float]) -> None:
@@ -119,7 +118,7 @@ def test_what_is_read_off_outputs(outputs: Outputs, description: str, values: li
     "output", [object(), lambda: 0, (number for number in range(3)), [1, [object()]], {"a": object()}, int]
 )
 def test_what_has_only_an_identity_is_an_error_that_says_so(output: Any) -> None:
-    for look in (features, keys, hashes):
+    for look in (features, hashes):
         with pytest.raises(NotUnderstood, match="cannot be taken apart; return numbers") as raised:
             look(listed(output, output))
         assert isinstance(raised.value, TargetError)
@@ -128,7 +127,7 @@ def test_what_has_only_an_identity_is_an_error_that_says_so(output: Any) -> None
 def test_an_output_that_holds_itself_is_an_error_and_not_an_endless_loop() -> None:
     endless: list[Any] = []
     endless.append(endless)
-    for look in (features, keys, hashes):
+    for look in (features, hashes):
         with pytest.raises(NotUnderstood):
             look(listed(endless, endless))
 
@@ -141,18 +140,16 @@ DIFFERENT = [
 ]  # fmt: skip
 
 
-def test_keys_and_hashes_tell_any_two_different_outputs_apart() -> None:
+def test_hashes_tell_any_two_different_outputs_apart() -> None:
     outputs = listed(*DIFFERENT)
-    assert len(set(keys(outputs))) == len(DIFFERENT)
     assert len(set(hashes(outputs).tolist())) == len(DIFFERENT) - 1  # of [1] and (1,), both a row of one number
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32, np.uint8, np.complex64, np.longdouble])
 @pytest.mark.parametrize("shape", [(4,), (4, 3), (4, 0)])
-def test_an_output_has_one_key_and_hash_however_it_is_handed_on(dtype: Any, shape: tuple[int, ...]) -> None:
+def test_an_output_has_one_hash_however_it_is_handed_on(dtype: Any, shape: tuple[int, ...]) -> None:
     together = np.random.default_rng(2).integers(0, 9, shape).astype(dtype)
     apart = listed(*together)
-    assert keys(together) == keys(apart)
     assert hashes(together).tolist() == hashes(apart).tolist()
 
 
@@ -207,7 +204,7 @@ def test_features_of_some_outputs_are_defined_on_all_others(seen: Outputs, later
         return
     for outputs in (seen, later, later[:1]):
         try:
-            keys(outputs)
+            hashes(outputs)
         except NotUnderstood:
             continue
         for feature in found:
@@ -220,10 +217,9 @@ def test_features_of_some_outputs_are_defined_on_all_others(seen: Outputs, later
 
 @settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(OUTPUTS)
-def test_keys_are_the_same_when_outputs_are_looked_at_one_at_a_time(outputs: Outputs) -> None:
+def test_hashes_are_the_same_when_outputs_are_looked_at_one_at_a_time(outputs: Outputs) -> None:
     try:
-        together = keys(outputs)
+        together = hashes(outputs)
     except NotUnderstood:
         return
-    assert together == [keys(outputs[place : place + 1])[0] for place in range(len(outputs))]
-    assert hashes(outputs).tolist() == [int(hashes(outputs[place : place + 1])[0]) for place in range(len(outputs))]
+    assert together.tolist() == [int(hashes(outputs[place : place + 1])[0]) for place in range(len(outputs))]

@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from attacklab.attacks.black_box import BlackBox
-from attacklab.attacks.black_box.candidate_events import candidate_events
+from attacklab.attacks.black_box.candidate_events import RARITIES, candidate_events
 from attacklab.attacks.black_box.candidate_pairs import candidate_pairs
 from attacklab.attacks.black_box.rules import encoded, linear_rule
 from attacklab.attacks.black_box.scores import Learning, exponent, grid_exponent
@@ -123,6 +123,29 @@ def test_the_learned_event_tells_fresh_outputs_apart(
     event = candidate_events(usual(learned[0]), marked(learned[1]), [claim], 1)[0].event
     counts = Counts.of(event.contains(usual(fresh[0])), event.contains(marked(fresh[1])))
     assert assess(claim, counts, 1e-9).violated
+
+
+def test_to_prove_an_epsilon_events_are_ranked_by_it() -> None:
+    """That it is above 0 refutes 0.1 sooner; "a three", at a ratio of 20, promises more, by ten standard errors."""
+    rng = np.random.default_rng(15)
+    first, second = (rng.choice(4, 1 << 14, p=law) for law in ([0.2, 0.5, 0.26, 0.04], [0.6, 0.3, 0.098, 0.002]))
+    refuting, proving = (
+        candidate_events(first, second, [PrivacyClaim(0.1)], 1, proving=way)[0] for way in (False, True)
+    )
+    values = np.arange(4)
+    assert proving.event.contains(values).tolist() in ([False, False, False, True], [True, True, True, False])
+    assert refuting.event.contains(values).tolist() in ([False, True, True, True], [True, False, False, False])
+    assert 1.5 < proving.clarity < np.log(20)
+
+
+def test_to_prove_an_epsilon_rare_events_of_a_score_are_offered_beside_common_ones() -> None:
+    rng = np.random.default_rng(17)
+    first, second = (rng.normal(mean, 1.0, 1 << 14) for mean in (0.0, 0.2))
+    offered = candidate_events(first, second, [PrivacyClaim(0.1)], 8, proving=True)
+    shares = np.array([candidate.event.contains(np.concatenate([first, second])).mean() for candidate in offered])
+    rare = np.minimum(shares, 1 - shares)
+    assert all((rare <= rarity * 1.1).any() for rarity in RARITIES)
+    assert rare.max() > RARITIES[2]
 
 
 def test_outputs_that_are_all_alike_still_give_an_event() -> None:
