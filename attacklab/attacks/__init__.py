@@ -16,7 +16,6 @@ from attacklab.attacks.known_pairs import (
     SPECIAL_VALUES,
     SUM_SENSITIVITY,
 )
-from attacklab.attacks.lattice_bias import LatticeBias
 from attacklab.attacks.local_sensitivity import LocalSensitivity
 from attacklab.attacks.low_bit_gaussian import LowBitGaussian
 from attacklab.attacks.low_bit_laplace import LowBitLaplace
@@ -46,7 +45,6 @@ __all__ = [
     "BlackBox",
     "GeneratorSeed",
     "GeneratorState",
-    "LatticeBias",
     "LocalSensitivity",
     "LowBitGaussian",
     "LowBitLaplace",
@@ -67,7 +65,6 @@ ATTACKS: tuple[Attack, ...] = (
     LowBitLaplace(),
     LowBitGaussian(),
     Precision(),
-    LatticeBias(),
     INTEGER_CAST,
     GeneratorSeed(),
     GeneratorState(),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from attacklab import Domain, Target
-from attacklab.attacks import LatticeBias, LowBitLaplace, RepeatedNoise
+from attacklab.attacks import LowBitLaplace, RepeatedNoise
 from attacklab.auditing.ordinary import UNKNOWN, best, extremeness
 from attacklab.auditing.referee import audit
 from attacklab.auditing.repairs import flaw_of
@@ -84,15 +84,6 @@ def test_a_target_that_fails_on_one_input_is_said_to_fail_whatever_was_looked_fo
     assert {(one.flaw, one.event) for one in found if one.attack != "black_box"} == {(FAILURE, "the target fails")}
     strongest = best(found)
     assert strongest.flaw == FAILURE
-
-
-def test_a_bias_that_only_one_answer_has_is_none_of_the_sampler() -> None:
-    def stuck(answer: int, trials: int, rng: np.random.Generator) -> np.ndarray:
-        return np.zeros(trials, dtype=np.int64) if answer == 1 else int(answer) + two_sided_geometric(rng, trials)
-
-    target = of_integers(stuck)
-    assert not [one for one in audit(target, [LatticeBias()], trials=20_000) if one.refutes]
-    assert "black_box" in {one.attack for one in refuting(target)}
 
 
 def test_a_seed_that_follows_from_the_data_is_not_called_fixed_noise() -> None:

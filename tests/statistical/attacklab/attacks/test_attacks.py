@@ -22,7 +22,6 @@ REFUTED: dict[str, str] = {
     ),
     "low_bit_gaussian": "python_gauss java_next_gaussian inverse_normal legacy_normal half_precision binary32_ziggurat",
     "precision": "double_of_binary32 sum_in_binary32 grid_of_noise_only truncated_to_bfloat16 json_record",
-    "lattice_bias": "three_values triangular even_noise modulo_of_a_byte coarse_steps truth_with_one_percent",
     "integer_cast": "truncated_to_bfloat16 half_precision unit_scale rounded_at_halves",
     "generator_seed": "fixed_seed pool_of_noise",
     "sum_sensitivity": "total_in_a_byte records_rounded_first",
@@ -36,7 +35,7 @@ REFUTED: dict[str, str] = {
         "sparse_histogram sum_and_count ordered_by_truth raises_on_empty laplace_of_numpy triangular bits_of_noise "
         "upper_clip_only total_in_a_byte records_rounded_first local_median largest_for_all triangles "
         "rounded_at_halves truth_with_one_percent low_threshold quantile_of_records noisy_unary fresh_noise_on_totals "
-        "cancelled_middle"
+        "cancelled_middle three_values even_noise modulo_of_a_byte coarse_steps"
     ),
 }
 """Attacks, and specimens whose claim each refutes by itself."""
@@ -48,7 +47,6 @@ SOUND: dict[str, str] = {
     "low_bit_laplace": "dyadic_laplace rounded_laplace tenths binary32_of_integer rows_in_half_precision",
     "low_bit_gaussian": "discrete_normal",
     "precision": "dyadic_laplace rounded_laplace tenths binary32_of_integer overflowing_units",
-    "lattice_bias": "skew_within_claim even_answers_even_noise table_of_weights clamped_answer",
     "integer_cast": "clamped_answer snapped discrete_normal",
     "sum_sensitivity": "integer_sum public_size_mean",
     "local_sensitivity": "integer_sum public_size_mean",
@@ -60,7 +58,7 @@ SOUND: dict[str, str] = {
         "full_histogram sum_as_json clamped_to_a_byte sometimes_nothing two_answers dyadic_laplace "
         "sometimes_nan skew_within_claim integer_sum rounded_with_room exact_weights answers_with_eight "
         "name_and_shame sampled_rightly above_threshold known_keys maximum_of_five noisy_stream "
-        "site_by_response clamped_to_its_bounds"
+        "site_by_response clamped_to_its_bounds even_answers_even_noise table_of_weights clamped_answer"
     ),
 }
 """Attacks, and sound specimens that come near to their flaws."""

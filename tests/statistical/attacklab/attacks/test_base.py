@@ -41,7 +41,7 @@ NOISE, SELECTION, SUM, MEAN, DATASET = Kind
 APPLIES: dict[str, set[Kind]] = {
     **{key: {SELECTION} for key in ("zero_rounding", "score_overflow", "truncated_addition")},
     **dict.fromkeys(("low_bit_laplace", "low_bit_gaussian", "precision"), set(Kind) - {SELECTION}),
-    **{key: {NOISE} for key in ("lattice_bias", "integer_cast", "generator_seed")},
+    **{key: {NOISE} for key in ("integer_cast", "generator_seed")},
     **{key: {SUM, MEAN} for key in ("sum_sensitivity", "missing_clip", "failing_size")},
     **{key: {MEAN} for key in ("position_chunks", "double_budget")},
     "local_sensitivity": {SUM, MEAN, DATASET},
