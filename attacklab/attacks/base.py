@@ -25,14 +25,6 @@ Probe: TypeAlias = Callable[[Any, int], Outputs]
 """`probe(input, trials)` returns outputs of the target. None of them is used to judge an event."""
 
 
-def words_taken(probe: Probe) -> int:
-    """How many random words the target has taken so far from the generators that a probe gave it.
-
-    A cost of drawing that does not depend on the machine; 0 where it is not known, as in another process.
-    """
-    return int(getattr(probe, "words", 0))
-
-
 DEAR_WORDS = 64
 """An output that takes more random words is dear: a maximum of noisy utilities takes one for each outcome."""
 
@@ -40,11 +32,14 @@ FEW = 8  # how many outputs show of what kind they are
 
 
 def is_dear(probe: Probe, input_: Any, outputs: int = FEW) -> bool:
-    """Whether an output takes many random words, as where noise is drawn for each outcome; not if the target fails."""
-    before = words_taken(probe)
+    """Whether an output takes many random words, as where noise is drawn for each outcome.
+
+    A cost that does not depend on the machine; not known of another process, nor where the target fails.
+    """
+    before = getattr(probe, "words", 0)
     with contextlib.suppress(TargetError):
         drawn = len(probe(input_, outputs))
-        return words_taken(probe) - before > DEAR_WORDS * drawn
+        return bool(getattr(probe, "words", 0) - before > DEAR_WORDS * drawn)
     return False
 
 
@@ -228,24 +223,6 @@ def _as_double(output: Any) -> float:
 def as_released(outputs: Outputs) -> Floats:
     """Outputs in the floating-point format in which they came; as doubles if they are integers or may be failures."""
     return outputs if outputs.dtype.kind == "f" else as_floats(outputs)
-
-
-def only_from(
-    outputs: Outputs, *, here: float, there: float, reachable: Callable[[Any, float], NDArray[np.bool_]]
-) -> NDArray[np.bool_]:
-    """Which outputs can come from one answer and not from another.
-
-    Args:
-        outputs: outputs of a target that adds noise to its answer.
-        here: the answer that the outputs can come from.
-        there: the other answer; it is tested only for outputs that can come from `here`.
-        reachable: `reachable(outputs, answer)` returns which outputs can come from an answer.
-    """
-    values = as_released(outputs)
-    inside = reachable(values, here)
-    rest = np.flatnonzero(inside)
-    inside[rest] = ~reachable(values[rest], there)
-    return inside
 
 
 def pair_of_answers(target: Target, first: float, second: float) -> tuple[NeighbouringPair, float, float]:

@@ -21,9 +21,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, OfKinds, Probe, Scenario, laplace_scale, only_from, pair_of_answers
-from attacklab.model.floats import Doubles, Floats
-from attacklab.model.targets import Kind, Target
+from attacklab.attacks.base import Event, OfKinds, Probe, Scenario, as_released, laplace_scale, pair_of_answers
+from attacklab.model.floats import Doubles
+from attacklab.model.targets import Kind, Outputs, Target
 
 Draws: TypeAlias = Callable[[int, int], Doubles]
 """`draws(seed, count)` returns the first `count` Laplace draws of scale 1 from a generator with that seed."""
@@ -62,18 +62,14 @@ class GeneratorSeed(OfKinds, kinds={Kind.NOISE}):
         """The answers Δ and 0, with a bet for each of numpy's two generators."""
         scale = laplace_scale(target)
         pair, first, second = pair_of_answers(target, target.sensitivity, 0.0)
+        noises = [(seeding, scale * _first_draws(draws, self.seeds)) for seeding, draws in SEEDED]
         events = tuple(
             Event(
                 f"{first!r}, not {second!r}, plus a first draw after {seeding}(s) for some s in {self.seeds}, "
                 f"scale {scale!r}",
-                partial(
-                    only_from,
-                    here=first,
-                    there=second,
-                    reachable=partial(_is_drawn, noise=scale * _first_draws(draws, self.seeds)),
-                ),
+                partial(_is_only_from, here=first + noise, there=second + noise),
             )
-            for seeding, draws in SEEDED
+            for seeding, noise in noises
         )
         yield Scenario(pair, events)
 
@@ -110,6 +106,7 @@ def _first_draws(draws: Draws, seeds: range) -> Doubles:
     return np.array([draws(seed, 1)[0] for seed in seeds])
 
 
-def _is_drawn(outputs: Floats, answer: float, *, noise: Doubles) -> NDArray[np.bool_]:
-    """Which outputs are the answer plus one of the numbers."""
-    return np.isin(outputs, answer + noise)
+def _is_only_from(outputs: Outputs, *, here: Doubles, there: Doubles) -> NDArray[np.bool_]:
+    """Which outputs are among the ones, and not among the others."""
+    values = as_released(outputs)
+    return np.isin(values, here) & ~np.isin(values, there)

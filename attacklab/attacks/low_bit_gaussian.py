@@ -7,7 +7,7 @@ from.
 The adversary knows σ to the last bit (from the textbook's formula or a small multiple of it, unless the target states
 another) and guesses the sampler among the models of `samplers`: the product of any number with σ, of a number of a
 narrower format, or of a multiple of 2^−53, as sums of uniforms are; the inverse CDF, Box–Muller and the polar method,
-inverted in binary64 and binary32; and uniforms of few bits. Box–Muller and the polar method make two normals from the
+inverted in binary64 and binary32. Box–Muller and the polar method make two normals from the
 same uniforms, so the adversary sees two answers one after the other and attacks the claim composed of two. Where the
 numbers stand, and what is done to them afterwards, is guessed as in `low_bit_laplace`; the choosing sample picks the
 model.
@@ -32,7 +32,7 @@ from typing import ClassVar
 from attacklab.attacks.base import OfKinds, Probe, Scenario
 from attacklab.attacks.low_bits import scenarios
 from attacklab.attacks.noisy_numbers import View, noisy_numbers, pairs_with_answers
-from attacklab.attacks.samplers import COARSE_GAUSSIAN, PRODUCTS, SEARCHED, Model
+from attacklab.attacks.samplers import PRODUCTS, SEARCHED, Model
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.floats import BINARY32, BINARY64
 from attacklab.model.targets import Kind, Target
@@ -86,4 +86,4 @@ def textbook_sigma(claim: PrivacyClaim, sensitivity: float) -> float:
 
 def _models(view: View) -> tuple[Model, ...]:
     searched = SEARCHED if view.released.form in (BINARY64, BINARY32) else ()
-    return (*PRODUCTS, *searched, *COARSE_GAUSSIAN)
+    return (*PRODUCTS, *searched)

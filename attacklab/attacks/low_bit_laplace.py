@@ -5,9 +5,9 @@ bits. Only some numbers y are such values for f(D), others for f(D′), and many
 those proves which dataset it came from.
 
 The adversary knows λ (Δ/ε or a small multiple of it, unless the target states another) and guesses the sampler among
-the models of `samplers`: uniforms on a fine grid, inverted; uniforms of few bits; and any number times λ, a number of a
+the models of `samplers`: uniforms on a fine grid, inverted; and any number times λ, a number of a
 narrower format, or a multiple of 2^−53, as differences of two variates are. The numbers may be the whole output, or
-stand in rows, dicts or text, and may have been scaled or rounded to a fine grid afterwards (see `noisy_numbers`). A
+stand in rows, dicts or text, and may have been rounded to a fine grid afterwards (see `noisy_numbers`). A
 look at some outputs tells which guesses are worth a bet; fresh outputs judge them.
 
 A negative result does not rule out a sampler that none of these models fits, nor one of them with answers so large
@@ -31,7 +31,7 @@ from attacklab.attacks import samplers
 from attacklab.attacks.base import OfKinds, Probe, Scenario
 from attacklab.attacks.low_bits import scenarios
 from attacklab.attacks.noisy_numbers import View, noisy_numbers, pairs_with_answers
-from attacklab.attacks.samplers import COARSE_LAPLACE, PRODUCTS, Assumed, Bools, Model, SamplerModel
+from attacklab.attacks.samplers import PRODUCTS, Assumed, Bools, Model, SamplerModel
 from attacklab.model.floats import Doubles, Floats
 from attacklab.model.targets import Kind, Target
 
@@ -73,4 +73,4 @@ def _inverting(sampler: SamplerModel) -> Model:
     return Model(sampler.description, reachable)
 
 
-MODELS = (*map(_inverting, samplers.MODELS), *PRODUCTS, *COARSE_LAPLACE)
+MODELS = (*map(_inverting, samplers.MODELS), *PRODUCTS)

@@ -43,7 +43,7 @@ NEARLY = 0.95
 
 LATTICE_TOLERANCE = 1e-3  # how far from a multiple of a step, in steps, a number may be rounded
 
-MOST_NUMBERS = 10  # how many numbers, each scaled in one way, are looked at
+MOST_NUMBERS = 10  # how many numbers are looked at
 MOST_BETS = 3  # how many bets on a pair are judged
 MOST_SCENARIOS = 2  # how many pairs are judged if their true answers were guessed
 
@@ -104,8 +104,10 @@ def scenarios(
     """
     looked_at, ranked = _looked_at(claim, numbers, models_of)
     promising = [entry for entry in ranked if entry[0] > 0]
-    if promising:
-        return _grouped(_on_lattices(claim.nominal, looked_at, promising[0][0]) or promising)
+    best = promising[0][0] if promising else 0.0
+    chosen = _on_lattices(claim.nominal, looked_at, best) or promising
+    if chosen:
+        return _grouped(chosen)
     with_answers = next((number for number in looked_at if number.answers_known), None)
     if with_answers is None:
         return []
@@ -119,7 +121,7 @@ def _looked_at(
     looked_at: list[NoisyNumber] = []
     ranked: list[Ranked] = []
     for number in itertools.islice(numbers, MOST_NUMBERS):
-        if ranked and max(map(_worth, ranked)) > (0.0 if number.view.slope != 1 else ENOUGH):
+        if ranked and max(map(_worth, ranked)) > ENOUGH:
             break
         looked_at.append(number)
         ranked += _bets_on(claim, number, models_of(number.view))
@@ -129,7 +131,7 @@ def _looked_at(
 def _bets_on(claim: Claim, number: NoisyNumber, models: Sequence[Model]) -> Iterator[Ranked]:
     """The bets on a number by the models that its rounding lets tell anything, on one answer or several."""
     coarseness = number.coarseness
-    fine = [model for model in models if model.coarse or coarseness <= COARSE[model.answers]]
+    fine = [model for model in models if coarseness <= COARSE[model.answers]]
     for answers in sorted({model.answers for model in fine}):
         try:
             composed = claim.composed(answers).nominal
@@ -141,7 +143,7 @@ def _bets_on(claim: Claim, number: NoisyNumber, models: Sequence[Model]) -> Iter
 def _on_lattices(claim: PrivacyClaim, numbers: Sequence[NoisyNumber], best: float) -> list[Ranked]:
     """The bets on lattices that promise nearly as much as the best bet does."""
     plain = [entry for number in numbers for entry in _ranked(claim, number, list(_lattices(number)), 1)]
-    return sorted((entry for entry in plain if entry[0] >= NEARLY * best), key=_worth, reverse=True)
+    return sorted((entry for entry in plain if 0 < entry[0] >= NEARLY * best), key=_worth, reverse=True)
 
 
 def _blind(number: NoisyNumber, models_of: Callable[[View], Sequence[Model]]) -> Scenario:

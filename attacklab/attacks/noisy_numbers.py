@@ -6,8 +6,8 @@ records, and for other datasets they are guessed: counts, sums and means of the 
 median of the outputs. A scale is a sensitivity over ε (or the textbook's σ), or a small multiple of it where the budget
 was split. A guess that the outputs' median and mean deviation contradict is dropped.
 
-A number may be moved after the noise is added: scaled by a public factor, written in another unit, rounded to decimals.
-It is moved back here, and carries a half-width: how far it may lie from the number that the mechanism computed.
+A number may be rounded to decimals after the noise is added. It carries a half-width: how far it may lie from what the
+mechanism computed.
 """
 
 from __future__ import annotations
@@ -42,9 +42,6 @@ MOST_ANSWERS = 4  # how many guesses of a true answer are kept
 SPLITS = (2.0, 3.0, 4.0, 0.5)
 """How many times the textbook's scale the noise may have: a budget was split, or a sensitivity doubled or halved."""
 
-SLOPES = (1.0, -1.0, 100.0, 0.01, 1000.0, 0.001)
-"""Public factors by which a sum may be multiplied afterwards, besides the number of records."""
-
 ERRORS = 6.0  # how many standard errors a median may be off; by chance, with a probability of 2e-9
 
 DEVIATION_TOLERANCE = 0.28
@@ -64,15 +61,11 @@ class View:
         words: where it is in the output; empty if it is the whole output.
         feature: takes outputs and gives that number, in the type in which it came.
         released: its format, and the grid that it was rounded to.
-        slope: what the number was multiplied by after the noise was added.
-        offset: what was added after that.
     """
 
     words: str
     feature: Callable[[Outputs], NDArray[Any]]
     released: Released
-    slope: float = 1.0
-    offset: float = 0.0
 
     def look(self, outputs: Outputs, answers: int = 1) -> tuple[Floats, Doubles]:
         """The numbers as the mechanism computed them, and how far each may be off.
@@ -85,27 +78,16 @@ class View:
         seen = self.released.numbers(self.feature(single))
         with np.errstate(all="ignore"):
             widths = self.released.half_widths(seen)
-            if self.slope != 1 or self.offset != 0:
-                doubles = seen.astype(np.float64)
-                back = (doubles - self.offset) / self.slope
-                widths = (widths + half_ulp(doubles, self.released.form)) / abs(self.slope)
-                # Changes of sign and of the binary exponent are exact.
-                if self.offset == 0 and abs(math.frexp(self.slope)[0]) == 0.5:
-                    widths = self.released.half_widths(seen) / abs(self.slope)
-                else:
-                    widths = widths + half_ulp(back, self.released.form)
-                seen = self.released.form.rounded(back)
         if answers > 1:
             return seen.reshape(-1, answers), widths.reshape(-1, answers)
         return seen, widths
 
     @property
     def description(self) -> str:
-        """Where it is and what happened to it, to end the words of an event; empty for an output as it is."""
+        """Where it is and how it was rounded, to end the words of an event; empty for an output as it is."""
         where = f", {self.words}" if self.words else ""
-        moved = "" if self.slope == 1 and self.offset == 0 else f", after y = {self.slope!r}·x + {self.offset!r}"
         form = "" if self.released == Released(self.released.form) else f", {self.released.description}"
-        return f"{where}{moved}{form}"
+        return f"{where}{form}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +104,7 @@ class NoisyNumber:
 
     Attributes:
         pair: the two inputs.
-        view: where the number is and how it was moved.
+        view: where the number is and how it was rounded.
         first: guesses for the first input, the likeliest first.
         second: guesses for the second input.
         probed: outputs of the first and of the second input.
@@ -151,7 +133,7 @@ def noisy_numbers(
     scale_of: ScaleOf | None = None,
     mean_deviation: float = 1.0,
 ) -> Iterator[NoisyNumber]:
-    """The numbers that may be a true answer with noise: first all of them as they are, then scaled by each factor.
+    """The numbers that may be a true answer with noise.
 
     Args:
         target: any but a selection.
@@ -160,7 +142,6 @@ def noisy_numbers(
         scale_of: the noise's scale for a sensitivity; None where nothing is assumed of it.
         mean_deviation: that of noise of scale 1 from its median.
     """
-    candidates = []
     for pair, known in pairs:
         try:
             probed = (answered(probe, pair.first, PROBED), answered(probe, pair.second, PROBED))
@@ -169,13 +150,9 @@ def noisy_numbers(
                 raise
             continue
         for words, feature in _features(target, probed[0]):
-            number = _Number.of(target, pair, known, words, feature, probed, mean_deviation)
+            number = _noisy_number(target, pair, known, words, feature, probed, scale_of, mean_deviation)
             if number is not None:
-                candidates.append(number)
-                yield from number.scaled(1.0, scale_of)
-    for number in candidates if scale_of else ():
-        for slope in number.slopes:
-            yield from number.scaled(slope, scale_of)
+                yield number
 
 
 def pairs_with_answers(target: Target, answers: Answers | None) -> Iterator[tuple[NeighbouringPair, Answers | None]]:
@@ -206,68 +183,36 @@ def _features(target: Target, outputs: Outputs) -> Iterable[tuple[str, Callable[
     return tuple((feature.description, feature.of) for feature in numbers(outputs)[:MOST_NUMBERS])
 
 
-@dataclass(frozen=True, slots=True)
-class _Number:
-    """A number in the outputs of a pair, and what two samples show of it."""
-
-    target: Target
-    pair: NeighbouringPair
-    known: Answers | None
-    words: str
-    feature: Callable[[Outputs], NDArray[Any]]
-    probed: tuple[Outputs, Outputs]
-    released: Released
-    medians: tuple[float, ...]
-    deviations: tuple[float, ...]
-
-    @classmethod
-    def of(
-        cls,
-        target: Target,
-        pair: NeighbouringPair,
-        known: Answers | None,
-        words: str,
-        feature: Callable[[Outputs], NDArray[Any]],
-        probed: tuple[Outputs, Outputs],
-        mean_deviation: float,
-    ) -> _Number | None:
-        """The number, or None if it is missing in half of the outputs."""
-        seen = [feature(outputs) for outputs in probed]
-        values = [_finite(column) for column in seen]
-        if any(2 * finite.size < len(outputs) for finite, outputs in zip(values, probed, strict=True)):
+def _noisy_number(
+    target: Target,
+    pair: NeighbouringPair,
+    known: Answers | None,
+    words: str,
+    feature: Callable[[Outputs], NDArray[Any]],
+    probed: tuple[Outputs, Outputs],
+    scale_of: ScaleOf | None,
+    mean_deviation: float,
+) -> NoisyNumber | None:
+    """A number and what may be assumed of it; None if half of the outputs lack it, or two samples rule out noise."""
+    seen = [feature(outputs) for outputs in probed]
+    released = merged(*map(inferred, seen))
+    sides = []
+    for place, (column, side) in enumerate(zip(seen, (pair.first, pair.second), strict=True)):
+        values = _finite(column)
+        if 2 * values.size < len(column):
             return None
-        medians = tuple(float(np.median(finite)) for finite in values)
-        spreads = (float(np.abs(finite - median).mean()) for finite, median in zip(values, medians, strict=True))
-        deviations = tuple(spread / mean_deviation for spread in spreads)
-        return cls(target, pair, known, words, feature, probed, merged(*map(inferred, seen)), medians, deviations)
-
-    @property
-    def slopes(self) -> Iterable[float]:
-        """The factors other than 1 by which it may have been multiplied."""
-        sizes = [float(as_array(side).size) for side in (self.pair.first, self.pair.second)]
-        slopes = dict.fromkeys([*SLOPES, *sizes, *(1 / size for size in sizes if size)])
-        return (slope for slope in slopes if slope not in (0.0, 1.0))
-
-    def scaled(self, slope: float, scale_of: ScaleOf | None) -> Iterator[NoisyNumber]:
-        """What may be assumed of it if it was multiplied by a factor; nothing if the samples contradict it."""
-        sides = []
-        for place, side in enumerate((self.pair.first, self.pair.second)):
-            deviation = self.deviations[place] / abs(slope)
-            if not 0 < deviation < math.inf and self.known is None:
-                return
-            plain = slope == 1 and self.target.kind is Kind.NOISE
-            scales = [(deviation or 1.0, 1.0)]
-            if scale_of:
-                scales = _scales(self.target, side, deviation, scale_of, textbook=plain)
-            median = self.medians[place] / slope
-            answers = (self.known[place],) if self.known else _answers(side, median, deviation)
-            assumed = [Assumed(*scale, self.released.form) for scale in scales]
-            sides.append(tuple(Side(answer, form) for answer in answers for form in assumed))
-        if all(sides):
-            known = self.known
-            offset = _offset(self.medians[0] - slope * known[0], self.deviations[0]) if known else 0.0
-            view = View(self.words, self.feature, self.released, slope, offset)
-            yield NoisyNumber(self.pair, view, sides[0], sides[1], self.probed, answers_known=known is not None)
+        median = float(np.median(values))
+        deviation = float(np.abs(values - median).mean()) / mean_deviation
+        if not 0 < deviation < math.inf and known is None:
+            return None
+        scales = _scales(target, side, deviation, scale_of) if scale_of else [(deviation or 1.0, 1.0)]
+        answers = (known[place],) if known else _answers(side, median, deviation)
+        assumed = [Assumed(*scale, released.form) for scale in scales]
+        sides.append(tuple(Side(answer, form) for answer in answers for form in assumed))
+    if not all(sides):
+        return None
+    view = View(words, feature, released)
+    return NoisyNumber(pair, view, sides[0], sides[1], probed, answers_known=known is not None)
 
 
 def _finite(values: NDArray[Any]) -> Doubles:
@@ -278,13 +223,6 @@ def _finite(values: NDArray[Any]) -> Doubles:
 def _standard_error(deviation: float) -> float:
     """The error of the median of `PROBED` outputs, for Laplace and for Gaussian noise."""
     return 1.26 * deviation / math.sqrt(PROBED)
-
-
-def _offset(median: float, deviation: float) -> float:
-    """A whole number that was added after the noise, if the median lies near one and far from 0."""
-    error = _standard_error(deviation)
-    whole = float(round(median))
-    return whole if abs(median) > ERRORS * error and abs(median - whole) < min(ERRORS * error, 0.5) else 0.0
 
 
 def _sensitivities(target: Target, side: Any) -> Iterable[float]:
@@ -306,17 +244,15 @@ def _sensitivities(target: Target, side: Any) -> Iterable[float]:
     return dict.fromkeys(by_size if target.kind is Kind.MEAN else sensitivities + by_size)
 
 
-def _scales(
-    target: Target, side: Any, deviation: float, scale_of: ScaleOf, *, textbook: bool
-) -> list[tuple[float, float]]:
-    """Scales and rates that fit the deviation; the textbook's own first, whatever the deviation is."""
+def _scales(target: Target, side: Any, deviation: float, scale_of: ScaleOf) -> list[tuple[float, float]]:
+    """Scales and rates that fit the deviation; of additive noise the textbook's own first, whatever the deviation."""
     if target.noise_scale is not None:
         unsplit, split = [(target.noise_scale, 1 / target.noise_scale)], []
     else:
         unsplit = [scale_of(sensitivity) for sensitivity in _sensitivities(target, side)]
         split = [(scale * by, rate / by) for by in SPLITS for scale, rate in unsplit]
     fitting = [pair for pair in (*unsplit, *split) if abs(deviation / pair[0] - 1) < DEVIATION_TOLERANCE]
-    return list(dict.fromkeys([*(unsplit if textbook else ()), *fitting]))
+    return list(dict.fromkeys([*(unsplit if target.kind is Kind.NOISE else ()), *fitting]))
 
 
 def _answers(side: Any, median: float, deviation: float) -> tuple[float, ...]:

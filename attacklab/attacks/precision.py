@@ -19,9 +19,9 @@ Noise on a grid that is added to an answer off the grid keeps the answer's place
 outputs for one answer show a grid, the third pair has another answer a golden section of Δ away, and the bet is that y
 lies a whole number of steps from the one answer and not from the other.
 
-In a sum, the adversary picks records whose sums are such answers. In other datasets the true answers are guessed (see
-`noisy_numbers`), for every number in the outputs. If the noise comes in a narrower format than the sum, in
-binary32 say, the event is every y that is not the answer plus a number of that format.
+In a sum, the adversary picks one or two records; in other datasets the true answers are guessed (see `noisy_numbers`),
+for every number in the outputs. If the noise comes in a narrower format than the sum, in binary32 say, the event is
+every y that is not the answer plus a number of that format.
 
 A negative result does not rule out a leak if y is computed in any other way than as one floating-point sum of the
 answer and a number of the outputs' format or a narrower one. Nor does it rule out a leak if the numbers left out are
@@ -39,7 +39,6 @@ import contextlib
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
 from typing import ClassVar, TypeAlias
 
@@ -52,7 +51,6 @@ from attacklab.attacks.base import (
     Probe,
     Scenario,
     as_floats,
-    bounds_of,
     ends,
     origin,
     pair_of_answers,
@@ -64,13 +62,11 @@ from attacklab.attacks.released_formats import Released, common_step, inferred
 from attacklab.attacks.samplers import Assumed, Bools, Model
 from attacklab.model.errors import OutsideDomain, TargetError
 from attacklab.model.findings import ON_LATTICE
-from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Doubles, Floats, Format
+from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, Doubles, Floats, Format
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Kind, Outputs, Target
 
 PROBED = 256  # how many outputs the median size of the noise is estimated from
-
-MOST_RECORDS = 1 << 12
 
 GOLDEN = (math.sqrt(5) - 1) / 2
 """How far the answers of the third pair are apart, in sensitivities: a multiple of few steps."""
@@ -104,17 +100,13 @@ class Precision(OfKinds, kinds=set(Kind) - {Kind.SELECTION}):
             yield from _on_grids(target, probe)
 
     def _pairs(self, target: Target, probe: Probe) -> Iterator[Iterable[Known]]:
-        if self.answers is not None or target.kind is Kind.DATASET:
+        if self.answers is not None or target.kind is not Kind.NOISE:
             yield pairs_with_answers(target, self.answers)
             return
-        if target.kind is Kind.NOISE:
-            outputs = answered(probe, origin(target), PROBED)
-            released = inferred(outputs)
-            yield pairs_with_answers(target, (0.0, released.form.at_most(target.sensitivity)))
-            yield _of_neighbouring_floats(target, _median(outputs, released), released.form)
-            return
-        yield pairs_with_answers(target, None)
-        yield _of_neighbouring_sums(target, probe)
+        outputs = answered(probe, origin(target), PROBED)
+        released = inferred(outputs)
+        yield pairs_with_answers(target, (0.0, released.form.at_most(target.sensitivity)))
+        yield _of_neighbouring_floats(target, _median(outputs, released), released.form)
 
 
 def reachable(
@@ -196,39 +188,6 @@ def _of_neighbouring_floats(target: Target, median: float, released: Format) -> 
     if first - second <= target.sensitivity:
         pair, *answers = pair_of_answers(target, first, second)
         yield pair, (answers[0], answers[1])
-
-
-def _of_neighbouring_sums(target: Target, probe: Probe) -> Iterator[Known]:
-    """Records whose sum is such a power of two, and the same with one record less by the least that moves the sum."""
-    if target.relation is Relation.ADD_REMOVE or (target.domain is not None and target.domain.integers):
-        return
-    lower, upper = bounds_of(target)
-    if upper <= 0:
-        return
-    try:
-        outputs = answered(probe, np.array([upper]), PROBED)
-    except TargetError:
-        return
-    released = inferred(outputs)
-    numbers = released.numbers(outputs).astype(np.float64)
-    median = float(np.median(np.abs(numbers - np.median(numbers))))
-    if not 0 < median < math.inf or released.form is not BINARY64:
-        return
-    total = 2.0 ** round(math.log2(median))
-    yield from _adding_up_to(total, 0 if target.kind is Kind.MEAN else MOST_RECORDS, lower, upper)
-
-
-def _adding_up_to(total: float, most: int, lower: float, upper: float) -> Iterator[Known]:
-    """Two datasets whose sums are a number and the double below it, of so many records at the upper bound and one."""
-    whole = min(most, max(0, math.ceil(total / upper) - 1))
-    last = Fraction(total) - whole * Fraction(upper)
-    moved = last - (Fraction(total) - Fraction(math.nextafter(total, 0)))
-    if not (lower <= moved and last <= upper and float(last) == last and float(moved) == moved):
-        return
-    datasets = [np.array([*[upper] * whole, float(record)]) for record in (last, moved)]
-    sums = [float(records.sum()) for records in datasets]
-    if sums == [total, math.nextafter(total, 0)]:
-        yield NeighbouringPair.records(datasets[0], datasets[1], Relation.SUBSTITUTE), (sums[0], sums[1])
 
 
 def _on_grids(target: Target, probe: Probe) -> Iterator[Scenario]:

@@ -8,7 +8,7 @@ their values alone:
   format have finer last places where they are small, numbers on a grid do not; so integers are not taken for floats.
 - multiples of 10^−k, or numbers of k significant decimal digits, from their shortest decimal texts;
 - decimal texts of numbers of p significant bits (a binary32 number printed and read as a double);
-- multiples of 2^g, however large they are; `common_step` finds any other step.
+- any other step of a grid is found by `common_step`.
 
 Each is believed only if numbers without it would show it with probability 2^−64 or less, counting every bit or part of
 a digit that could have been otherwise. So too few outputs, or outputs that are all powers of two, keep the format of
@@ -56,13 +56,11 @@ class Released:
         form: the narrowest binary format that holds them before they were rounded to a grid.
         places: k if they were rounded to multiples of 10^−k, else None.
         digits: k if they were rounded to k significant decimal digits, else None.
-        power: g if they were rounded to multiples of 2^g, else None.
     """
 
     form: Format
     places: int | None = None
     digits: int | None = None
-    power: int | None = None
 
     @property
     def description(self) -> str:
@@ -71,8 +69,6 @@ class Released:
             return f"{self.form.name} rounded to {self.places} decimal places"
         if self.digits is not None:
             return f"{self.form.name} rounded to {self.digits} significant digits"
-        if self.power is not None:
-            return f"{self.form.name} rounded to multiples of 2^{self.power}"
         return self.form.name
 
     def numbers(self, outputs: Outputs) -> Floats:
@@ -90,8 +86,6 @@ class Released:
             return np.full(doubles.shape, 0.5 * 10.0**-self.places)
         if self.digits is not None:
             return 0.5 * 10.0 ** (_decimal_exponents(doubles) - self.digits + 1)
-        if self.power is not None:
-            return np.full(doubles.shape, math.ldexp(0.5, self.power))
         return np.zeros(doubles.shape)
 
 
@@ -112,7 +106,7 @@ def inferred(outputs: Outputs) -> Released:
     form = _binary(values, by_type)
     if form is not by_type:
         return Released(form)
-    return _dyadic(values, form) or _decimal(values, form) or Released(form)
+    return _decimal(values, form) or Released(form)
 
 
 def merged(first: Released, second: Released) -> Released:
@@ -126,8 +120,6 @@ def merged(first: Released, second: Released) -> Released:
         return Released(form, places=max(first.places, second.places))
     if first.digits is not None and second.digits is not None:
         return Released(form, digits=max(first.digits, second.digits))
-    if first.power is not None and first.power == second.power:
-        return Released(form, power=first.power)
     written = [released.digits for released in (first, second) if released.digits is not None]
     if written and None not in (first.places or first.digits, second.places or second.digits):
         return Released(form, digits=written[0])
@@ -152,21 +144,14 @@ def _exponents(values: Doubles) -> tuple[np.ndarray, np.ndarray]:
     return exponents - 1, exponents - 53 + trailing
 
 
-def _dyadic(values: Doubles, form: Format) -> Released | None:
-    """Multiples of a power of two, if that is coarser than the last places of half of the numbers."""
-    power = int(_exponents(values)[1].min())
-    step, last_places = np.full(values.shape, 2.0**power), 2 * half_ulp(values, form)
-    coarser = np.median(step / last_places) > 1 and _evidence(step, last_places)
-    return Released(form, power=power) if coarser else None
-
-
 def _decimal(values: Doubles, form: Format) -> Released | None:
     """Decimal places, decimal digits, or narrower floats written in decimal."""
     texts = [Decimal(repr(value)).normalize().as_tuple() for value in values.tolist()]
     ends = np.array([float(text.exponent) for text in texts])
     for narrow in (standard for standard in (BINARY16, BINARY32) if standard.significand_bits < form.significand_bits):
         moved = np.abs(values - narrow.rounded(values).astype(np.float64))
-        if (moved <= 0.5 * 10.0**ends * ROUNDED_TWICE).all() and _evidence(2 * half_ulp(values, narrow), 10.0**ends):
+        written = moved.any() and (moved <= 0.5 * 10.0**ends * ROUNDED_TWICE).all()
+        if written and _evidence(2 * half_ulp(values, narrow), 10.0**ends):
             return Released(narrow)
     places, digits = -int(ends.min()), max(len(text.digits) for text in texts)
     if digits > MOST_DIGITS:

@@ -1,4 +1,4 @@
-"""Which outputs can a floating-point sampler give for a true answer? Five models, for the attacks on low bits.
+"""Which outputs can a floating-point sampler give for a true answer? Four models, for the attacks on low bits.
 
 A model inverts a sampler: it decides whether y = fl(f(D) + noise) for some noise that the sampler returns.
 
@@ -11,12 +11,7 @@ A model inverts a sampler: it decides whether y = fl(f(D) + noise) for some nois
    neighbours are as many ulps apart as the significand of the scale says (none where it is a power of two). Of a
    number of a narrower format, next to nothing is reached. Multiples of 2^−g are differences of numbers between ½ and
    2, exact where they are small, as those of two exponential variates or of twelve uniforms and 6 are.
-3. **Uniforms of few bits**, whatever library's logarithm, sine or inverse CDF came after: C's `rand()` has 15 or 31
-   bits, one word of MT19937 has 32, and binary32 uniforms have 24. A double is precise enough to find k of u = k/M even
-   after rounding to a dozen digits: y is reached if the uniform that gives y in real arithmetic lies within all errors
-   of one of the M values. Laplace noise is inverted by e^(−|y − f|/λ), one normal by Φ, a pair by Box–Muller's radius
-   or by the polar method's point in the disc.
-4. **Box–Muller** and 5. the **polar method** turn two uniforms into two normals. A pair of outputs leaves about a
+3. **Box–Muller** and 4. the **polar method** turn two uniforms into two normals. A pair of outputs leaves about a
    hundred candidates for the uniforms; one output alone leaves 2^53, too many to distinguish anything.
 
 What they do not recognise: sums of logarithms, ratios of uniforms, ziggurats and one normal of a pair without the
@@ -24,8 +19,7 @@ other, of which nothing shows but the product with the scale.
 
 Source: Mironov 2012, 'On Significance of the Least Significant Bits for Differential Privacy', section 4, for Laplace
 noise; Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We There Yet? Timing and Floating-Point Attacks on
-Differential Privacy Systems', for pairs of normals; Sterbenz 1974 for exact differences. Products and coarse uniforms
-are ours.
+Differential Privacy Systems', for pairs of normals; Sterbenz 1974 for exact differences. Products are ours.
 """
 
 from __future__ import annotations
@@ -77,14 +71,12 @@ class Model:
         description: the sampler in words.
         reachable: which outputs it produces.
         answers: how many outputs in a row come from the same uniforms.
-        coarse: whether it produces so few numbers that they can be told apart after coarse rounding.
         flaw: what a bet on it shows, where that is another flaw than its attack looks for.
     """
 
     description: str
     reachable: Reachable
     answers: int = 1
-    coarse: bool = False
     flaw: str = ""
 
 
@@ -424,94 +416,6 @@ PRODUCTS = tuple(
     )
 )
 ANY = PRODUCTS[0]
-
-
-COUNTS = (
-    *((f"2^{bits}", float(1 << bits)) for bits in (16, 24, 33)),
-    *((f"2^{bits} {sign} 1", (1 << bits) + step) for bits in (15, 31, 32) for sign, step in (("−", -1.0), ("+", 1.0))),
-)
-"""M in words, and M. Multiples of 2^−16 include those of 2^−15; multiples of 2^−33 include k/2^31 and (k + ½)/2^32."""
-
-ROUNDINGS = 16.0  # how many half ulps of the uniform, and of the noise, the sampler's own arithmetic may be off
-DECISIVE = 0.25  # if the error is more of a step than this, the output counts as reached
-
-
-def _error(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed) -> tuple[Doubles, Doubles]:
-    """The noise in units of its scale, and its greatest error."""
-    doubles = outputs.astype(np.float64)
-    noise = doubles - answer
-    moved = half_widths + (half_ulp(doubles, assumed.form) if answer else 0.0)
-    unit_roundoff = 2.0**-assumed.form.significand_bits
-    noise = noise / assumed.scale
-    return noise, moved / assumed.scale + ROUNDINGS * unit_roundoff * np.abs(noise)
-
-
-def _on_grid(uniforms: Doubles, errors: Doubles, count: float) -> Bools:
-    steps, errors = uniforms * count, errors * count
-    nearest = np.rint(steps)
-    near = np.abs(steps - nearest) <= errors
-    return np.isfinite(steps) & (nearest >= 0) & (nearest <= count) & (near | (errors > DECISIVE))
-
-
-Inverse = Callable[[Doubles, Doubles], tuple[Doubles, Doubles]]
-"""Takes noise in units of its scale, and its error, and gives the uniform that made it, and the error of that."""
-
-
-def _coarsely_reachable(
-    outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed, *, count: float, inverse: Inverse
-) -> Bools:
-    """Which outputs, or pairs of them, come from a uniform, or from one each, that is a multiple of 1/count."""
-    with np.errstate(all="ignore"):
-        uniforms, errors = inverse(*_error(outputs, half_widths, answer, assumed))
-        rounding = ROUNDINGS * 2.0**-assumed.form.significand_bits  # the error of uniforms near 1
-        produced = _on_grid(uniforms, errors + rounding, count)
-    return np.asarray(produced.all(axis=1)) if produced.ndim > 1 else produced
-
-
-def _laplace_uniform(noise: Doubles, error: Doubles) -> tuple[Doubles, Doubles]:
-    uniform = np.exp(-np.abs(noise))
-    return uniform, uniform * np.expm1(error)
-
-
-def _inverse_cdf_uniform(noise: Doubles, error: Doubles) -> tuple[Doubles, Doubles]:
-    density = np.exp(-noise * noise / 2) / math.sqrt(2 * math.pi)
-    return scipy.special.ndtr(noise), density * error
-
-
-def _box_muller_uniform(noise: Doubles, error: Doubles) -> tuple[Doubles, Doubles]:
-    """The radius alone tells: the angle's uniform may be one of another number of values."""
-    radial = np.exp(-(noise * noise).sum(axis=1) / 2)
-    return radial, radial * np.expm1(((np.abs(noise) + error) * error).sum(axis=1))
-
-
-def _polar_uniform(noise: Doubles, error: Doubles) -> tuple[Doubles, Doubles]:
-    """Either coordinate may come first, since each lies on the same grid."""
-    square = (noise * noise).sum(axis=1)
-    moved = 2 * ((np.abs(noise) + error) * error).sum(axis=1)
-    unit = np.sqrt(np.exp(-square / 2) / square)[:, np.newaxis]
-    points = noise * unit
-    relative = (np.expm1(moved) + moved / square)[:, np.newaxis]
-    return (points + 1) / 2, error * unit + np.abs(points) * relative
-
-
-def _coarse(words: str, inverse: Inverse, answers: int = 1) -> tuple[Model, ...]:
-    return tuple(
-        Model(
-            f"{words} of {name} uniforms",
-            partial(_coarsely_reachable, count=count, inverse=inverse),
-            answers,
-            coarse=True,
-        )
-        for name, count in COUNTS
-    )
-
-
-COARSE_LAPLACE = _coarse("inverse CDF", _laplace_uniform)
-COARSE_GAUSSIAN = (
-    *_coarse("inverse CDF", _inverse_cdf_uniform),
-    *_coarse("Box–Muller", _box_muller_uniform, 2),
-    *_coarse("polar method", _polar_uniform, 2),
-)
 
 
 Rows: TypeAlias = Callable[[Floats, Doubles, float, float], Bools]

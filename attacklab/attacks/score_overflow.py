@@ -1,23 +1,20 @@
 """Score overflow: utilities at the end of a number format, where their differences, weights or doubles go wrong.
 
-There are five forms. In each, the two neighbours lie on either side of the point where the target's arithmetic breaks.
-Two of them, doubles and exponents, are rounding and no overflow, and are named so.
+There are four forms. In each, the two neighbours lie on either side of the point where the target's arithmetic breaks.
+One of them, doubles, is rounding and no overflow, and is named so.
 
 - **Weights.** exp(ε·u/(2Δu)) of a large utility overflows to infinity, and the target fails on one neighbour only.
 - **Differences.** In a machine integer u − max u wraps around: in eight bits −65 − 65 is +126, so the worst outcome
   becomes the best. The pair is (x, −x), which wraps, against (x − Δ, −x + Δ), which does not.
 - **Doubles.** Integer utilities above 2^53 are rounded: 2^60 + 128 goes down to 2^60, 2^60 + 129 goes up to 2^60 + 256.
   The pair is (t + Δ, t) against (t, t + Δ), for a t half way between two doubles.
-- **Exponents.** ε·u/(2Δu) of a large utility is rounded to a short format, or u is. One of two equal utilities rises
-  step by step; both outcomes are drawn until the sum reaches the next number of the format, and then that one alone.
 - **Scale.** ε/(2Δu), or the noise of a noisy max, overflows or underflows. The pair is the smallest step, (Δ, 0)
   against (0, Δ), which the target then answers with certainty.
 
 The adversary knows ε and Δu, picks the utilities, and bets on outcome 0 or on failure. It finds the breaking point of
-three forms from outputs alone: where two equal outcomes are no longer both drawn without failure, where the worse of
-two outcomes is drawn more often than the better, and where an outcome far behind is no longer drawn. If a target has no
-such point, the pair of the first two is put where binary64 overflows or where 64-bit integers wrap, and the exponents
-are left out.
+two forms from outputs alone: where two equal outcomes are no longer both drawn without failure, and where the worse of
+two outcomes is drawn more often than the better. If a target has no such point, the pair is put where binary64
+overflows or where 64-bit integers wrap.
 
 A negative result does not rule out breaks elsewhere: differences are tried at x = 3·2^j, in units of the integer step,
 up to the first that breaks, so a format that lacks these values, or more than two outcomes, may break at another point.
@@ -33,7 +30,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -52,12 +49,6 @@ LARGEST_INTEGER = 2**63 - 1  # the largest value of the widest machine integer i
 EXACT_INTEGERS = 2**53  # every integer up to this one is a double
 ROUNDED_NATS = 64.0  # how far apart, in ε·u/(2Δu), the doubles around an integer utility should be
 
-HEIGHTS_NATS = (2.0**11, 2.0**14, 2.0**28)
-"""Heights, in ε·u/(2Δu), at which the numbers of bfloat16, of binary16 and of binary32 are 16 apart or more."""
-
-FAR_BEHIND_NATS = 12.0
-"""How far behind the better outcome the worse should not be drawn any more: it is, with probability e^−12."""
-
 
 @dataclass(frozen=True)
 class ScoreOverflow(OfKinds, kinds={Kind.SELECTION}):
@@ -68,11 +59,10 @@ class ScoreOverflow(OfKinds, kinds={Kind.SELECTION}):
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
         """One scenario for each form that applies; the two on integers need a sensitivity of at least 1."""
-        rounded = replace(OUTCOME_0, flaw=ROUNDED)
         pairs = [(_smallest_step(target), OUTCOME_0), (_overflowing_weights(target, probe), OUTCOME_0)]
-        pairs += [(pair, rounded) for pair in _rounded_exponents(target, probe)]
         if target.sensitivity >= 1:
-            pairs += [(_wrapping_difference(target, probe), OUTCOME_0), (_rounded_integers(target), rounded)]
+            pairs += [(_wrapping_difference(target, probe), OUTCOME_0)]
+            pairs += [(_rounded_integers(target), replace(OUTCOME_0, flaw=ROUNDED))]
         for pair, bet in pairs:
             for near in adapted_pairs(target, [pair]):
                 sides = [probed(probe, side) for side in (near.first, near.second)]
@@ -97,32 +87,6 @@ def _overflowing_weights(target: Target, probe: Probe) -> NeighbouringPair:
     height = first(breaks, most=most - 1) or max(1, min(math.ceil(math.log(sys.float_info.max) / nats), most))
     broken, sound = (np.full(2, number * step) for number in (height, height - 1))
     return NeighbouringPair.utilities(broken, sound, sensitivity=target.sensitivity)
-
-
-def _rounded_exponents(target: Target, probe: Probe) -> Iterator[NeighbouringPair]:
-    """The last step at which the worse of two high utilities is still drawn, where it should not be."""
-    step = power_of_two_within(target.sensitivity)
-    nats = target.claim.nominal.epsilon / 2 * (step / target.sensitivity)
-    behind = math.ceil(FAR_BEHIND_NATS / nats)
-    for height in HEIGHTS_NATS:
-        base = math.floor(height / nats)
-        if base + behind > EXACT_INTEGERS or not math.isfinite(2 * base * step):
-            return
-
-        def both(ahead: int, base: int = base) -> NeighbouringPair:
-            lower = (base + ahead - 1) * step
-            before, after = np.array([base * step, lower]), np.array([base * step, lower + step])
-            return NeighbouringPair.utilities(before, after, sensitivity=target.sensitivity)
-
-        def is_lost(ahead: int, both: Callable[[int], NeighbouringPair] = both) -> bool:
-            outputs = probed(probe, both(ahead).second)
-            return outputs is None or not (outputs == 0).any()
-
-        if probed(probe, both(1).first) is None or is_lost(behind):
-            continue
-        lost = first(is_lost, start=2 * behind, most=base)
-        if lost is not None:
-            yield both(lost)
 
 
 def _wrapping_difference(target: Target, probe: Probe) -> NeighbouringPair:

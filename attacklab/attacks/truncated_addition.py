@@ -4,7 +4,7 @@ An exponential mechanism on real numbers gives an outcome at depth d below the b
 deep it lies. In floating point a light weight at most half a unit in the last place of the running sum is rounded away
 when it is added. Weights in a short format, integer tickets, tables, uniform numbers of few bits and Gumbel noise with
 a largest value also end at some depth. A single outcome so deep is never seen; many of them together are. There are
-five forms, each with one heavy outcome and many light ones, but for the last.
+three forms, each with one heavy outcome and many light ones.
 
 - **Sums of a format.** Given formats, one pair each: on one input the light weights just fail to count in a sum of p
   bits, on the other each of them counts. About (number of light outcomes)·2^−p of the mass is lost. In binary64 no
@@ -15,13 +15,9 @@ five forms, each with one heavy outcome and many light ones, but for the last.
 - **Ladders.** Deeper shares are too rare to be looked at one by one. Groups of light outcomes at depths where their
   weights are powers of two, 2^−k, have equal shares, because each group is twice as large as the one before it. In a
   group whose weights a format, a ticket or a sum of k bits loses, no outcome is drawn.
-- **Gaps.** Of light outcomes whose intervals are narrower than the steps of the uniform number, only some are ever
-  drawn, and others on the neighbour. The event is that an outcome seen from one input is drawn.
-- **Halves.** Outcomes at even places are one step above those at odd places, or below them. A mechanism that draws from
-  the few best alone never draws the worse half.
 
-A target that draws noise for each outcome has neither sums nor one uniform number for all, so ladders and gaps, which
-take many outputs of many outcomes, are left out. The adversary knows ε and Δu, picks the utilities, and bets on which
+A target that draws noise for each outcome has no sums, so ladders, which take many outputs of many outcomes, are left
+out. The adversary knows ε and Δu, picks the utilities, and bets on which
 outcomes are drawn. What it looked at is not what it is judged on.
 
 A negative result does not rule out lost weights where fewer than 1 in 2000 outputs would be a light one, as in sums of
@@ -82,14 +78,6 @@ GROUPS = 10_240  # light outcomes of the larger ladder
 LOOKS = ((1 << 13, 1), (1 << 14, 3), (1 << 15, 8))
 """Numbers of outputs, and how many of a group at most show that its weights may be lost; 4, 8, 16 are expected."""
 
-NARROW, NARROW_BITS, NARROW_OUTPUTS = 512, 17, 1 << 15
-"""How many light outcomes of weight 2^−17 each look for gaps in that many outputs."""
-
-COINCIDENCE_DEVIATIONS = 3.0
-"""By how many standard deviations the pairs of equal outputs must exceed those of outcomes that are equally likely."""
-
-HALVES = 64
-
 OF_TRIALS, LEAST_LEARNING, RARE_LEARNING = 8, 64, 1 << 10
 """At most one output at a depth for so many trials that judge, but at least so many; rare outcomes are looked for only
 from the last on."""
@@ -127,7 +115,7 @@ class TruncatedAddition(OfKinds, kinds={Kind.SELECTION}):
         return replace(self, learning=max(LEAST_LEARNING, min(self.learning, trials // OF_TRIALS)))
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """The pairs of the formats; else what a sweep shows clearly, or what other forms show, and the halves."""
+        """The pairs of the formats; else what a sweep shows clearly, or what ladders show."""
         if self.formats:
             for form in self.formats:
                 with contextlib.suppress(OutsideDomain):
@@ -167,12 +155,9 @@ class TruncatedAddition(OfKinds, kinds={Kind.SELECTION}):
                     yield scenario
             if clearest > CLEAR_DEVIATIONS:
                 return
-        ladders, gaps, halves = _on_ladders(scale, probe), _between_gaps(scale, probe), _in_halves(scale)
-        rare = ((GROUPS, ladders), (NARROW, gaps)) if self.learning >= RARE_LEARNING and not noisy else ()
-        for needed, scenarios in (*rare, (HALVES, halves)):
-            if needed <= self.most_outcomes:
-                with contextlib.suppress(*NO_PAIR):
-                    yield from scenarios
+        if self.learning >= RARE_LEARNING and not noisy and self.most_outcomes >= GROUPS:
+            with contextlib.suppress(*NO_PAIR):
+                yield from _on_ladders(scale, probe)
 
 
 @dataclass(frozen=True)
@@ -215,11 +200,6 @@ class _Scale:
         """Light outcomes at these depths or a unit deeper, below a heavy one at 0."""
         below = -self.unit * depths
         return self._pair(np.append(0.0, below), np.append(0.0, below - self.unit))
-
-    def halves(self, outcomes: int) -> NeighbouringPair:
-        """Outcomes alternately at 0 and a gap below, or the other way round."""
-        utilities = np.tile([0.0, -self.gap], outcomes // 2)
-        return self._pair(utilities, -self.gap - utilities)
 
     def _pair(self, first: NDArray[np.float64], second: NDArray[np.float64]) -> NeighbouringPair:
         return self.target.adapted(NeighbouringPair.utilities(first, second, sensitivity=self.target.sensitivity))
@@ -321,18 +301,3 @@ def _on_ladder(scale: _Scale, probe: Probe, rungs: range) -> Iterator[Scenario]:
         count = len(pair.first) - 1
         bets = [among(f"outcomes {start} to {end - 1}", np.arange(start, end), count) for start, end in groups]
         yield Scenario(pair, tuple(bets))
-
-
-def _between_gaps(scale: _Scale, probe: Probe) -> Iterator[Scenario]:
-    """Narrow light outcomes, with a bet on those that were seen, if the same ones are drawn too often."""
-    pair = scale.astride(np.full(NARROW, scale.units(NARROW_BITS * math.log(2)) + scale.parts))
-    drawn = as_floats(sampled(probe, pair.first, NARROW_OUTPUTS))
-    seen, times = np.unique(drawn[drawn > 0].astype(np.int64), return_counts=True)
-    expected = times.sum() ** 2 / (2 * NARROW)
-    if (times * (times - 1) // 2).sum() > expected + COINCIDENCE_DEVIATIONS * math.sqrt(expected):
-        yield Scenario(pair, (among("a light outcome that was seen", seen, NARROW), LIGHT))
-
-
-def _in_halves(scale: _Scale) -> Iterator[Scenario]:
-    even = among("an outcome at an even place", np.arange(0, HALVES, 2), HALVES)
-    yield Scenario(scale.halves(HALVES), (even,))

@@ -10,7 +10,6 @@ from attacklab.attacks.black_box.rules import (
     FAINTEST,
     bins,
     cells_of,
-    linear_rule,
     summed,
     table,
     weighed,
@@ -75,8 +74,8 @@ def _of_features(numbers: Sequence[Feature], others: Sequence[Feature], learning
             yield from rules
             yield plain_score(feature)
     of_each.sort(key=lambda pair: -max(_told(rule, learning) for rule in pair[1]))
-    for feature, rules in of_each[:IN_DETAIL]:
-        yield from _in_detail(feature, rules, learning)
+    for feature, _ in of_each[:IN_DETAIL]:
+        yield from _in_detail(feature, learning)
     chosen = [rules for _, rules in of_each[:WEIGHED]]
     if len(chosen) > 1:
         yield summed([rules[0] for rules in chosen])
@@ -84,13 +83,11 @@ def _of_features(numbers: Sequence[Feature], others: Sequence[Feature], learning
         yield weighed([rule for rules in chosen for rule in rules], learning)
 
 
-def _in_detail(feature: Feature, rules: list[Score], learning: Learning) -> Iterator[Score]:
-    """Every other score of a number with many values; its linear rule is added to the rules."""
+def _in_detail(feature: Feature, learning: Learning) -> Iterator[Score]:
+    """Every other score of a number with many values."""
     values = as_doubles(feature.of(learning.outputs))
     if len(np.unique(values)) > FEW and not feature.is_text:
         finite = values[np.isfinite(values)]
-        rules.append(linear_rule(feature, learning))
-        yield rules[-1]
         yield from number_scores(feature, float(np.median(finite)) if finite.size else 0.0)
 
 

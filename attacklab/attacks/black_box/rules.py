@@ -2,9 +2,8 @@
 
 A *table* gives each of a number of codes (bins of a feature, combinations of sign, exponent and grid, whole outputs)
 its log likelihood ratio. So the half-lines of a table are unions of codes in the order of likelihood, which are the
-best bets that there are on a code (Neyman and Pearson 1933). The *linear rule* is the ridge regression of the input
-over all bits of a number. The *weighed* rule is the ridge regression over the log likelihood ratios of several
-features.
+best bets that there are on a code (Neyman and Pearson 1933). The *weighed* rule is the ridge regression over the log
+likelihood ratios of several features.
 """
 
 from __future__ import annotations
@@ -21,11 +20,9 @@ from attacklab.attacks.features import Feature
 from attacklab.model.floats import Doubles
 from attacklab.model.targets import Outputs
 
-PENALTY = 1.0  # the penalty of the ridge regressions, in outputs: it limits the weight of what is hardly ever seen
+PENALTY = 1.0  # the penalty of the ridge regression, in outputs: it limits the weight of what is hardly ever seen
 FAINTEST = 0.5  # the smoothing of a table: how many more outputs of either input are added to those seen of a code
 DENSE = 1 << 12  # codes below that are places in an array
-
-EVERY_BYTE = np.arange(256, dtype=np.uint8)[:, np.newaxis]
 
 Codes = Callable[[Outputs], NDArray[Any]]  # takes outputs and gives a code for each: integers
 
@@ -60,30 +57,6 @@ def cells_of(feature: Feature) -> Codes:
     return lambda outputs: cells(as_doubles(of(outputs)))
 
 
-def encoded(values: NDArray[Any]) -> NDArray[np.uint8]:
-    """The bytes of each number in the format in which it came, most significant first: shape (n, bytes)."""
-    big_endian = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder(">"))
-    return big_endian.view(np.uint8).reshape(len(values), -1)
-
-
-def linear_rule(feature: Feature, learning: Learning) -> Score:
-    """The ridge regression of the input over the bits of a number."""
-    values = feature.of(learning.outputs)
-    dtype = values.dtype if values.dtype.itemsize <= 8 else np.dtype(np.float64)
-    bits = np.unpackbits(encoded(values.astype(dtype)), axis=1)
-    ones_of_first = bits[learning.of_first].sum(axis=0, dtype=np.int64)
-    ones = bits.sum(axis=0, dtype=np.int64)
-    mean_label = 2 * learning.of_first.mean() - 1
-    gram = _ones_in_common(bits) - np.outer(ones, ones) / len(bits) + PENALTY * np.eye(bits.shape[1])
-    weights = np.linalg.solve(gram, 2 * ones_of_first - ones - ones * mean_label)
-    # How much each value of each byte adds to the score.
-    of_bytes = (np.unpackbits(EVERY_BYTE, axis=1)[np.newaxis] * weights.reshape(-1, 1, 8)).sum(axis=2)
-    return Score(
-        f"a linear rule over all bits of {feature.description}",
-        partial(_weighed_bytes, feature=feature.of, dtype=dtype, of_bytes=of_bytes),
-    )
-
-
 def weighed(scores: Sequence[Score], learning: Learning) -> Score:
     """The ridge regression of the input over several scores, the log likelihood ratios of features."""
     inputs = np.stack([score.of(learning.outputs) for score in scores], axis=1)
@@ -111,24 +84,6 @@ def _looked_up(outputs: Outputs, *, codes: Codes, known: NDArray[Any], log_ratio
     values = codes(outputs)
     place = np.minimum(np.searchsorted(known, values), len(known) - 1)
     return np.where(known[place] == values, log_ratios[place], 0.0)
-
-
-def _ones_in_common(bits: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """In how many rows each two columns of bits are both 1, counted 64 rows at a time."""
-    padded = np.pad(bits, ((0, -len(bits) % 64), (0, 0)))
-    columns = np.ascontiguousarray(np.packbits(padded, axis=0).T).view(np.uint64)
-    return np.array([np.bitwise_count(columns & column).sum(axis=1, dtype=np.int64) for column in columns])
-
-
-def _weighed_bytes(
-    outputs: Outputs, *, feature: Callable[[Outputs], NDArray[Any]], dtype: np.dtype[Any], of_bytes: Doubles
-) -> Doubles:
-    with np.errstate(invalid="ignore", over="ignore"):
-        rows = encoded(feature(outputs).astype(dtype, copy=False))
-    scores = np.zeros(len(rows))
-    for place, added in enumerate(of_bytes):
-        scores += added[rows[:, place]]
-    return scores
 
 
 def _sum(outputs: Outputs, *, scores: Sequence[Score], weights: Doubles) -> Doubles:

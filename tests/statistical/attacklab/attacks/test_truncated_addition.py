@@ -22,6 +22,7 @@ from mechanisms.exponential.naive import naive_exponential_low_precision
 from tests.statistical.attacklab.attacks.making import Release, scenarios_of, selection_of
 from tests.unit.attacklab.ideal import ideal_exponential
 
+UNDECIDED = {Verdict.NOT_DETECTED, Verdict.INCONCLUSIVE, Verdict.NOT_APPLICABLE}
 TYPES = {BINARY64: np.float64, BINARY32: np.float32, BINARY16: np.float16, BFLOAT16: ml_dtypes.bfloat16}
 
 
@@ -108,29 +109,6 @@ def tickets(bits: int) -> Release:
     return by_weights(lambda nats: np.floor(np.exp(nats) * 2.0**bits))
 
 
-def by_uniforms_of(bits: int) -> Release:
-    """A uniform number with few bits against the shares added up."""
-
-    def release(
-        utilities: np.ndarray, trials: int, rng: np.random.Generator, *, epsilon: float, sensitivity: float
-    ) -> np.ndarray:
-        sums = np.cumsum(np.exp(epsilon * (utilities - utilities.max()) / (2 * sensitivity)))
-        drawn = np.searchsorted(sums / sums[-1], rng.integers(0, 1 << bits, trials) / (1 << bits), side="right")
-        return np.minimum(drawn, len(utilities) - 1)
-
-    return release
-
-
-def among_the_best(count: int) -> Release:
-    def weights(nats: np.ndarray) -> np.ndarray:
-        made = np.zeros(len(nats))
-        best = np.argsort(-nats, kind="stable")[:count]
-        made[best] = np.exp(nats[best])
-        return made
-
-    return by_weights(weights)
-
-
 def on_utilities(change: Callable[[np.ndarray], np.ndarray]) -> Release:
     """The ideal mechanism, on utilities that it changes first."""
 
@@ -142,9 +120,7 @@ def on_utilities(change: Callable[[np.ndarray], np.ndarray]) -> Release:
 
 DEEP: dict[str, Release] = {
     "tickets of 20 bits": tickets(20),
-    "uniforms of 15 bits": by_uniforms_of(15),
     "utilities in bins of 5": on_utilities(lambda utilities: 5 * np.floor(utilities / 5)),
-    "the 10 best alone": among_the_best(10),
 }
 FLOORED: dict[str, Release] = {
     "weights no lower than 0.001": by_weights(lambda nats: np.maximum(np.exp(nats), 1e-3)),
@@ -154,7 +130,7 @@ FLOORED: dict[str, Release] = {
 
 @pytest.mark.parametrize("release", DEEP.values(), ids=DEEP)
 def test_weights_that_are_lost_deep_down_are_caught(release: Release) -> None:
-    """On a ladder, between gaps, by a sweep and in halves; what is lost nearer to the top is in the corpus."""
+    """On a ladder and by a sweep; what is lost nearer to the top is in the corpus."""
     findings = audit(selection_of(release, 1.0), [TruncatedAddition()], trials=100_000, seed=7)
     assert Verdict.VIOLATED in {finding.verdict for finding in findings}
 
@@ -165,7 +141,7 @@ def test_floored_weights_keep_their_claim_and_are_not_accused(release: Release, 
     """Each audit raises a false alarm with probability at most 1e-9, at this fixed seed."""
     findings = audit(selection_of(release, epsilon), [TruncatedAddition()], alpha=1e-9, trials=20_000)
     assert findings
-    assert {finding.verdict for finding in findings} <= {Verdict.NOT_DETECTED, Verdict.INCONCLUSIVE}
+    assert {finding.verdict for finding in findings} <= UNDECIDED
 
 
 @pytest.mark.parametrize(
@@ -181,7 +157,7 @@ def test_every_pair_is_one_of_neighbours(epsilon: float, sensitivity: float) -> 
 
 
 def test_the_groups_of_a_ladder_lie_where_their_weights_are_powers_of_two() -> None:
-    *_, ladder, _ = scenarios_of(TruncatedAddition(), selection_of(tickets(20), 1.0))
+    *_, ladder = scenarios_of(TruncatedAddition(), selection_of(tickets(20), 1.0))
     depths = -ladder.pair.second[1:] / 2
     groups, sizes = np.unique(depths, return_counts=True)
     for nats, size in zip(groups.tolist(), sizes.tolist(), strict=True):
@@ -194,8 +170,7 @@ def test_the_groups_of_a_ladder_lie_where_their_weights_are_powers_of_two() -> N
 
 
 def test_a_sound_target_is_spared_the_costly_forms() -> None:
-    (halves,) = scenarios_of(TruncatedAddition(), selection_of(ideal_exponential, 1.0))
-    assert len(halves.pair.first) == 64
+    assert not scenarios_of(TruncatedAddition(), selection_of(ideal_exponential, 1.0))
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
@@ -214,4 +189,4 @@ def test_a_domain_is_kept_to(epsilon: float) -> None:
     broken = audit(only_within(tickets(12)), [TruncatedAddition()])
     assert Verdict.VIOLATED in {finding.verdict for finding in broken}
     sound = audit(only_within(ideal_exponential), [TruncatedAddition()], alpha=1e-9, trials=10_000)
-    assert {finding.verdict for finding in sound} <= {Verdict.NOT_DETECTED, Verdict.INCONCLUSIVE}
+    assert {finding.verdict for finding in sound} <= UNDECIDED

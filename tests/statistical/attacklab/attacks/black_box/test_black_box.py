@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 from attacklab.attacks.black_box import BlackBox
 from attacklab.attacks.black_box.candidate_events import RARITIES, candidate_events
 from attacklab.attacks.black_box.candidate_pairs import candidate_pairs
-from attacklab.attacks.black_box.rules import encoded, linear_rule
-from attacklab.attacks.black_box.scores import Learning, exponent, grid_exponent
-from attacklab.attacks.features import Feature
+from attacklab.attacks.black_box.scores import exponent, grid_exponent
 from attacklab.auditing.referee import audit
 from attacklab.auditing.statistics.inference import assess
 from attacklab.model.claims import PrivacyClaim
@@ -57,33 +55,6 @@ def test_values_that_are_not_finite_have_neither_exponent_nor_grid() -> None:
     values = np.array([math.nan, math.inf, -math.inf])
     assert exponent(values).tolist() == [-1100] * 3
     assert grid_exponent(values).tolist() == [1100] * 3
-
-
-@pytest.mark.parametrize(
-    ("outputs", "bits"),
-    [
-        (np.array([1.0, -0.0]), ["0" * 2 + "1" * 10 + "0" * 52, "1" + "0" * 63]),
-        (np.array([1.0], dtype=np.float32), ["0" * 2 + "1" * 7 + "0" * 23]),
-        (np.array([-2], dtype=np.int64), ["1" * 63 + "0"]),
-        (np.array([5, 1], dtype=np.uint8), ["00000101", "00000001"]),
-    ],
-)
-def test_outputs_are_read_bit_by_bit_in_the_format_they_came_in(outputs: Outputs, bits: list[str]) -> None:
-    assert ["".join(f"{byte:08b}" for byte in row) for row in encoded(outputs).tolist()] == bits
-
-
-def test_the_linear_rule_is_the_ridge_regression_over_all_bits() -> None:
-    rng = np.random.default_rng(12)
-    sides = [rng.integers(0, 1 << 16, count).astype(np.uint16) for count in (90, 75)]
-    of_first = np.repeat([True, False], [90, 75])
-    rule = linear_rule(Feature("number", lambda outputs: outputs), Learning(np.concatenate(sides), of_first))
-    bits = np.array([[int(bit) for bit in f"{value:016b}"] for side in sides for value in side.tolist()])
-    labels = np.repeat([1.0, -1.0], [90, 75])
-    centred, targets = bits - bits.mean(axis=0), labels - labels.mean()
-    # The same least squares with the penalty as 16 more rows, solved another way.
-    rows = np.vstack([centred, np.eye(16)])
-    weights = np.linalg.lstsq(rows, np.concatenate([targets, np.zeros(16)]))[0]
-    assert rule.of(np.concatenate(sides)) == pytest.approx(bits @ weights, abs=1e-9)
 
 
 def plain(values: NDArray[np.float64]) -> Outputs:
