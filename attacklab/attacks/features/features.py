@@ -24,7 +24,7 @@ from attacklab.attacks.features.leaves import (
     order_of_keys,
     presence,
     remainders,
-    sign_bits,
+    signs_of_zeros,
     type_codes,
 )
 from attacklab.attacks.features.paths import Named, Position, Step, Values, as_numbers, followed
@@ -167,12 +167,12 @@ class _Walk:
         return Feature(words, partial(_at, steps=steps, read=read))
 
     def _number(self, steps: tuple[Step, ...], words: str) -> Found:
-        """The number at the end of a path, and its sign bit if zeros have both."""
+        """The number at the end of a path, and the sign of zeros if they have both."""
         number = self._feature(words, steps, as_numbers)
         yield number, True
-        numbers_ = number.of(self.outputs)
-        if len(np.unique(np.signbit(numbers_[numbers_ == 0]))) > 1:
-            yield self._feature(f"the sign bit of {words}", steps, sign_bits), False
+        values = number.of(self.outputs)
+        if len(np.unique(np.signbit(values[values == 0]))) > 1:
+            yield self._feature(f"the sign of zeros in {words}", steps, signs_of_zeros), False
 
     def _of_kinds(self, known: list[Any], steps: tuple[Step, ...], words: str, depth: int) -> Found:
         held = set(map(type, known))

@@ -46,9 +46,10 @@ def lengths(values: Values) -> NDArray[np.float64]:
     return _each(values, _length)
 
 
-def sign_bits(values: Values) -> NDArray[np.bool_]:
-    """The sign bit of each number, which a comparison of zeros does not tell."""
-    return np.signbit(as_numbers(values))
+def signs_of_zeros(values: Values) -> NDArray[np.float64]:
+    """The sign bit of each zero, which a comparison does not tell; NaN for other numbers."""
+    numbers = as_numbers(values)
+    return np.where(numbers == 0, np.signbit(numbers), math.nan)
 
 
 def type_codes(values: Values, *, names: tuple[str, ...]) -> NDArray[np.float64]:

@@ -107,7 +107,7 @@ def test_a_signed_zero_and_the_payload_of_a_nan_stay_what_they_are() -> None:
         (np.array(["2020-01-02", "1970-01-02"], dtype="M8[D]"), "the output", [18263, 1]),
         (np.array([(1, 2.5)], dtype=[("n", "i4"), ("y", "f8")]), "y of the output", [2.5]),
         (listed(None, 1.5), "the type of the output", [0.0, 1.0]),
-        (np.array([0.0, -0.0, 1.0]), "the sign bit of the output", [0.0, 1.0, 0.0]),
+        (np.array([0.0, -0.0, 1.0]), "the sign of zeros in the output", [0.0, 1.0, math.nan]),
     ],
 )
 def test_what_is_read_off_outputs(outputs: Outputs, description: str, values: list[float]) -> None:
