@@ -1,8 +1,8 @@
 """The ε that black-box methods prove of the mechanisms on which StatDP and DP-Sniper were measured, at equal samples.
 
-The audit finds a pair, learns events and judges one. Everything it draws is recorded, and every other method is given
+The audit finds a pair, learns events and judges one. Everything it draws is recorded, and DP-Sniper's method is given
 the same outputs of the pair that it bet on: the judging ones are the last that were drawn, and all before are for
-learning. So the others are spared the search for a pair, and no method has a luckier sample than another.
+learning. So it is spared the search for a pair, and neither method has a luckier sample than the other.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from corpus.common.peer_methods import METHODS, Recorder
 from experiments.common.curves import figure, line, marks, panel
 
 QUESTION = (
-    "How much of the ε that published mechanisms lose do black-box methods prove from the same outputs: ours, "
-    "DP-Sniper and StatDP?"
+    "How much of the ε that published mechanisms lose do black-box methods prove from the same outputs: ours and "
+    "DP-Sniper's?"
 )
 
 ALPHA = 0.1

@@ -1,22 +1,18 @@
-"""Black-box methods by others, written anew in small form, so that all can be given the same outputs.
+"""A black-box method by others, written anew in small form, so that it can be given the same outputs as ours.
 
-Each takes outputs, α and a generator, and gives a lower bound on ε that is too large with probability at most α.
+It takes outputs, α and a generator, and gives a lower bound on ε that is too large with probability at most α.
 
 *DP-Sniper* (Bichsel, Steffen, Bogunovic and Vechev 2021, sections 4 and 5, algorithm 1, c = 0.01, lemma 1): the event
 that a logistic regression's posterior exceeds a threshold, which outputs at the threshold join with a probability q, so
 that it has probability c under the input that shows it less. The authors fit by stochastic gradient descent; here the
-likelihood is maximised. *StatDP* (Ding, Wang, Wang, Zhang and Kifer 2018, sections 4 and 5): events on simple
-statistics of an output; a claim ε is tested by keeping each hit of the first input with probability e^−ε, and Fisher's
-exact test says how likely more than the second input's would be.
+likelihood is maximised.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import numpy as np
 import scipy
@@ -63,8 +59,7 @@ SYMBOLS = (NOT_ABOVE, STOPPED, NOTHING)
 
 STEPS, SMALLEST_STEP = 100, 1e-5
 LEARNED_ON = 1 << 18
-"""At most so many outputs of either input fit the regression (of DP-Sniper, half of those to learn from) or choose an
-event (of StatDP, whose paper takes 100,000)."""
+"""At most so many outputs of either input fit the regression, half of those to learn from."""
 
 RIDGE = 1.0
 """The weight of the penalty: as much as one more output."""
@@ -163,97 +158,4 @@ def _bound(counts: list[int], sign: float, trials: int, alpha: float) -> float:
     return max(0.0, math.log(lower / upper)) if lower > 0 else 0.0
 
 
-STATDP_QUANTILES = np.arange(1, 20) / 20
-LIKELY_VALUES = 8
-LEAST_SHARE = 0.001
-"""Events that hold fewer of the outputs of both inputs are not looked at, as in the paper."""
-
-HALVINGS = 30
-"""How often the interval of the bound is halved."""
-
-LARGEST = 20.0
-
-Statistic = Callable[[Outputs], Doubles]
-SUMMARIES: tuple[Any, ...] = (np.sum, np.max, np.min)
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    statistic: Statistic
-    low: float
-    high: float
-    of_second: bool
-
-    def hits(self, outputs: Outputs) -> int:
-        values = self.statistic(outputs)
-        return int(np.count_nonzero((values >= self.low) & (values <= self.high)))
-
-
-def statdp(drawn: Drawn, alpha: float, rng: np.random.Generator) -> float:
-    """A lower bound on ε."""
-    learning = [side[:LEARNED_ON] for side in drawn.learning]
-    choices = (choice for statistic in _statistics(learning[0]) for choice in _of(statistic, learning, alpha))
-    shown, chosen = max(choices, key=lambda choice: choice[0], default=(-math.inf, None))
-    if chosen is None or shown == -math.inf:
-        return 0.0
-    more, less = (chosen.hits(side) for side in (drawn.judging[::-1] if chosen.of_second else drawn.judging))
-    return _rejected(more, less, len(drawn.judging[0]), alpha, float(rng.random()))
-
-
-def _rejected(more: int, less: int, trials: int, alpha: float, uniform: float) -> float:
-    """The largest ε that is rejected."""
-
-    def rejects(epsilon: float) -> bool:
-        kept = int(scipy.stats.binom.ppf(uniform, more, math.exp(-epsilon)))
-        return bool(scipy.stats.hypergeom.sf(kept - 1, 2 * trials, kept + less, trials) < alpha)
-
-    low, high = 0.0, LARGEST
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if rejects(middle) else (low, middle)
-    return low
-
-
-def _statistics(outputs: Outputs) -> Iterator[Statistic]:
-    """Each number of an output; of several their sum, largest and least, and how often a likely value is among them."""
-    size = outputs.reshape(len(outputs), -1).shape[1]
-    yield from (partial(_number, place=place) for place in range(size))
-    if size > 1:
-        yield from (partial(summary, axis=1) for summary in SUMMARIES)
-        values, counts = np.unique(outputs, return_counts=True)
-        likely = values[np.argsort(-counts, kind="stable")[:LIKELY_VALUES]]
-        yield from (partial(_how_many, value=value) for value in likely)
-
-
-def _number(outputs: Outputs, *, place: int) -> Doubles:
-    return outputs.reshape(len(outputs), -1)[:, place].astype(np.float64)
-
-
-def _how_many(outputs: Outputs, *, value: float) -> Doubles:
-    return np.asarray((outputs == value).sum(axis=1), dtype=np.float64)
-
-
-def _of(statistic: Statistic, learning: Sequence[Outputs], alpha: float) -> Iterator[tuple[float, _Choice]]:
-    """The best event of a statistic in either direction, with the ε that the learning outputs seem to reject."""
-    first, second = (np.sort(statistic(side)) for side in learning)
-    pooled = np.concatenate([first, second])
-    values, counts = np.unique(pooled, return_counts=True)
-    ends = (
-        values[:-1]
-        if len(values) <= len(STATDP_QUANTILES)
-        else np.unique(np.quantile(pooled, STATDP_QUANTILES, method="lower"))
-    )
-    likely = values[np.argsort(-counts, kind="stable")[:LIKELY_VALUES]]
-    lows = np.concatenate([np.full(len(ends), -math.inf), np.nextafter(ends, math.inf), likely])
-    highs = np.concatenate([ends, np.full(len(ends), math.inf), likely])
-    hits = [np.searchsorted(side, highs, "right") - np.searchsorted(side, lows, "left") for side in (first, second)]
-    enough = hits[0] + hits[1] >= LEAST_SHARE * len(pooled)
-    doubt = -scipy.special.ndtri(alpha)
-    for of_second in (False, True):
-        more, less = ((side + 0.5) for side in (hits[::-1] if of_second else hits))
-        shown = np.where(enough, np.log(more / less) - doubt * np.sqrt(1 / more + 1 / less), -math.inf)
-        best = int(np.argmax(shown))
-        yield float(shown[best]), _Choice(statistic, float(lows[best]), float(highs[best]), of_second)
-
-
-METHODS = {"DP-Sniper": dp_sniper, "StatDP": statdp}
+METHODS = {"DP-Sniper": dp_sniper}

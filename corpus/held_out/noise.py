@@ -25,8 +25,6 @@ from corpus.held_out.inputs import (
     SUBSTITUTE,
     added,
     answers,
-    categories,
-    counts,
     integer_queries,
     noise,
     one_report,
@@ -67,11 +65,6 @@ def _inverse(words: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(-np.sign(centred) * np.log1p(-2 * np.abs(centred)))
 
 
-def antithetic_columns(values: Any, trials: int, rng: Rng) -> NDArray[Any]:
-    drawn = noise(0.5, trials, rng)
-    return np.asarray(values) + np.stack([drawn, -drawn], axis=1)
-
-
 def constant_offset_between_columns(values: Any, trials: int, rng: Rng) -> NDArray[Any]:
     noisy = int(values[0]) + noise(0.5, trials, rng)
     return np.stack([noisy, noisy + 7], axis=1)
@@ -103,24 +96,9 @@ FEW_VALUES = in_group(
         lambda output: float(output) in _seen("pool"), epsilon=1.0
     ),
     broken(
-        "seeded_by_process_number", Target.noise, "the seed is the number of the process, of which there are 4096",
-        lambda answer, trials, rng: answer + _first_draws()[rng.integers(PROCESSES, size=trials)], answers(0.0, 0.7),
-        lambda output: float(output) in _seen("processes"), epsilon=0.5, noise_scale=2.0
-    ),
-    broken(
-        "sixteen_random_bits", Target.noise, "noise is made of 16 random bits",
-        lambda answer, trials, rng: answer + 0.5 * _inverse(rng.integers(1 << 16, size=trials)), answers(0.0, 0.7),
-        lambda output: float(output) in _seen("words"), epsilon=2.0
-    ),
-    broken(
         "one_of_999_percentiles", Target.sum, "the noise of a sum is one of 999 percentiles of the Laplace law",
         one_of_999_percentiles, added([0.0], 3.3), lambda output: float(output) in _seen("percentiles"), bounds=(0, 10),
         epsilon=1.0
-    ),
-    broken(
-        "antithetic_columns", Target.dataset,
-        "the noise of the second answer is that of the first with its sign changed", antithetic_columns,
-        whole([0, 0], [1, 1]), lambda output: output.sum() == 2, epsilon=1.0, domain=integer_queries(2)
     ),
     broken(
         "noise_broadcast_over_columns", Target.dataset, "one draw is added to all four answers",
@@ -167,27 +145,9 @@ def _exponentials(trials: int, rng: Rng) -> NDArray[Any]:
     return rng.exponential(size=trials) - rng.exponential(size=trials)
 
 
-def _normal_times_root(trials: int, rng: Rng) -> NDArray[Any]:
-    return np.asarray(np.sqrt(2 * rng.standard_exponential(trials)) * rng.standard_normal(trials))
-
-
 def _polar(trials: int, rng: Rng) -> NDArray[Any]:
     angle, radius = 2 * np.pi * rng.random(trials), np.sqrt(-2 * np.log1p(-rng.random(trials)))
     return np.asarray(4.9 * (np.sin(angle) * radius))
-
-
-def _shares(trials: int, rng: Rng) -> NDArray[Any]:
-    return np.asarray((rng.gamma(0.25, size=(4, trials)) - rng.gamma(0.25, size=(4, trials))).sum(axis=0))
-
-
-def _logistic(trials: int, rng: Rng) -> NDArray[Any]:
-    uniform = 1 - rng.random(trials)
-    return np.asarray(np.log(uniform) - np.log1p(-uniform * (1 - 2.0**-53)))
-
-
-def _determinant(trials: int, rng: Rng) -> NDArray[Any]:
-    a, b, c, d = rng.standard_normal((4, trials))
-    return np.asarray(a * b - c * d)
 
 
 def _next_float(words: NDArray[Any]) -> NDArray[np.float64]:
@@ -228,11 +188,7 @@ FINE = "noise near 0 has finer bits than noise near -1"
 SAMPLERS = in_group(
     "samplers",
     _float_noise("difference_of_two_exponentials", _exponentials, FINE),
-    _float_noise("normal_times_root_of_exponential", _normal_times_root, FINE),
     _float_noise("sine_and_root", _polar, FINE, delta=1e-5),
-    _float_noise("shares_of_gamma", _shares, FINE),
-    _float_noise("logistic_of_two_logarithms", _logistic, FINE, trials=20_000),
-    _float_noise("determinant_of_normals", _determinant, FINE),
     broken(
         "uniform_of_24_bits", Target.noise, "the uniform under the logarithm has 24 bits", _added(_from_next_float),
         answers(0.0, 0.7), _is_next_float, epsilon=1.0
@@ -248,12 +204,6 @@ SAMPLERS = in_group(
         "rounded noise of integer answers follows from the ideal noise but for a mass of 10^-12, which delta allows",
         lambda answer, trials, rng: int(answer) + np.rint(rng.laplace(size=trials)).astype(np.int64), epsilon=1.0,
         delta=1e-9, domain=INTEGERS
-    ),
-    sound(
-        "normal_rounded_to_integers", Target.noise,
-        "rounded noise of integer answers follows from the ideal noise, whose delta is well below the claimed one",
-        lambda answer, trials, rng: int(answer) + np.rint(4.9 * rng.standard_normal(trials)).astype(np.int64),
-        epsilon=1.0, delta=1e-5, domain=INTEGERS
     ),
 )
 # fmt: on
@@ -284,20 +234,6 @@ def noise_is_never_zero(answer: Any, trials: int, rng: Rng) -> NDArray[Any]:
     return int(answer) + drawn
 
 
-TABLE = np.array([round(-2 * np.sign(k - 99.5) * np.log1p(-abs(2 * (k + 0.5) / 200 - 1))) for k in range(200)])
-BIASED = np.bincount(np.arange(256) % 200, minlength=200) / 256
-
-
-def _modulo_event() -> frozenset[int]:
-    law: dict[int, float] = {}
-    for value, mass in zip(TABLE.astype(int).tolist(), BIASED.tolist(), strict=True):
-        law[value] = law.get(value, 0.0) + mass
-    return frozenset(value for value, mass in law.items() if mass > np.exp(0.5) * law.get(value - 1, 0.0))
-
-
-MODULO = _modulo_event()
-
-
 def sum_that_wraps_at_a_byte(records: Any, trials: int, rng: Rng) -> NDArray[Any]:
     total = int(np.rint(np.nan_to_num(np.clip(records, 0.0, 3.0))).sum())
     return (total + noise(0.7, trials, rng, sensitivity=3)).astype(np.int8)
@@ -326,30 +262,14 @@ LATTICES = in_group(
         whole(0, 1), lambda output: output % 2 == 1, trials=20_000, epsilon=0.1, domain=INTEGERS
     ),
     broken(
-        "table_by_modulo", Target.noise, "one of 200 quantiles is chosen by a byte modulo 200",
-        lambda answer, trials, rng: int(answer) + TABLE[rng.integers(256, size=trials) % 200].astype(np.int64),
-        whole(0, 1), lambda output: int(output) in MODULO, trials=20_000, epsilon=0.5, domain=INTEGERS
-    ),
-    broken(
         "binomial_noise_for_pure_claim", Target.noise,
         "binomial noise ends at 4, and falls faster than the claim allows before that",
         lambda answer, trials, rng: int(answer) + rng.binomial(8, 0.5, size=trials) - 4, whole(1, 0),
         lambda output: output >= 4, trials=20_000, epsilon=1.0, domain=INTEGERS
     ),
     sound(
-        "floor_of_laplace", Target.noise,
-        "the floor of noise on an integer follows from the ideal noise but for a mass of 10^-12, which delta allows",
-        lambda answer, trials, rng: int(answer) + np.floor(rng.laplace(size=trials)).astype(np.int64), epsilon=1.0,
-        delta=1e-9, domain=INTEGERS
-    ),
-    sound(
         "sum_that_wraps_at_a_byte", Target.sum, "wrapping follows from the noisy sum of integers from 0 to 3",
         sum_that_wraps_at_a_byte, bounds=(0, 3), epsilon=0.7, relation=ADD_REMOVE, pairs=[added([0.0, 1.0], 3.0)]
-    ),
-    sound(
-        "unfair_coin_on_top", Target.noise, "a coin that is added to the noisy answer is drawn apart from the data",
-        lambda answer, trials, rng: int(answer) + noise(0.4, trials, rng) + coins(Fraction(7, 10), trials, rng),
-        epsilon=0.4, domain=INTEGERS
     ),
 )
 # fmt: on
@@ -381,10 +301,6 @@ def one_count_in_20_000_is_bare(records: Any, trials: int, rng: Rng) -> NDArray[
     return np.where(rng.random(trials) < 5e-5, len(records) + 0.5, noisy)
 
 
-def answer_on_a_grid(answer: float, trials: int, rng: Rng) -> NDArray[Any]:
-    return (round(answer * 1024) + noise(1.0, trials, rng, sensitivity=1025)) / 1024
-
-
 COUNTED = Domain(integers=True, bounds=(0, 1), shape=Records(least=0, most=16))
 ONE_AGAINST_ALL = NeighbouringPair.utilities([1.0] + [0.0] * 30, [0.0] + [1.0] * 30, sensitivity=1.0)
 # fmt: off
@@ -396,19 +312,9 @@ SUBTLE_SCALES = in_group(
         answers(1.0, 0.0), lambda output: output > 1, trials=3_000_000, epsilon=1.0
     ),
     broken(
-        "geometric_at_1_02", Target.noise, "the noise is for an epsilon of 1.02",
-        lambda answer, trials, rng: int(answer) + quick_noise(1.02, trials, rng), whole(1, 0),
-        lambda output: output >= 1, trials=2_000_000, epsilon=1.0, domain=INTEGERS
-    ),
-    broken(
         "gaussian_for_a_larger_rho", Target.noise, "a deviation of 3, where rho = 0.02 takes 5",
         lambda answer, trials, rng: on_grid(answer + rng.normal(scale=3.0, size=trials), 2.0**-8), answers(1.0, 0.0),
         lambda output: output > 1.5, trials=5_000_000, claim=ZeroConcentrated(0.02), noise_scale=3.0, sensitivity=1.0
-    ),
-    broken(
-        "gaussian_for_a_larger_delta", Target.noise, "a deviation of 4 has a delta of 0.0027 at epsilon = 0.5",
-        lambda answer, trials, rng: on_grid(answer + rng.normal(scale=4.0, size=trials), 2.0**-6), answers(1.0, 0.0),
-        lambda output: output > 8.5, trials=3_000_000, epsilon=0.5, delta=1e-3, noise_scale=4.0
     ),
     broken(
         "five_answers_at_1_02", Target.dataset, "randomized response of five answers at an epsilon of 1.02",
@@ -429,41 +335,11 @@ SUBTLE_SCALES = in_group(
         "geometric_at_0_999", Target.noise, "the noise is for an epsilon of 0.999",
         lambda answer, trials, rng: int(answer) + noise(0.999, trials, rng), epsilon=1.0, domain=INTEGERS
     ),
-    sound(
-        "answer_on_a_grid", Target.noise, "the noise pays for the step by which rounding may move the answer",
-        answer_on_a_grid, epsilon=1.0, noise_scale=1025 / 1024, domain=Domain(bounds=(-1e9, 1e9))
-    ),
-    sound(
-        "five_answers_at_1", Target.dataset, "randomized response of five answers at the epsilon that is claimed",
-        lambda records, trials, rng: five_answers(int(records[0]), coins(truth_probability(1.0, 5), trials, rng), rng),
-        epsilon=1.0, relation=SUBSTITUTE, domain=one_report(5)
-    ),
 )
 # fmt: on
 
 
 # Noise of too few values, noise that several answers share, and budgets that are spent twice.
-
-
-NAMES = ("a", "b", "c")
-
-
-def of_a_byte(byte: Any) -> Any:
-    uniform = (byte + 0.5) / 256 - 0.5
-    return -np.sign(uniform) * np.log(1 - 2 * np.abs(uniform))
-
-
-FROM_THREE_TENTHS = np.sort(0.3 + of_a_byte(np.arange(256)))
-DRAWS = np.rint(np.random.default_rng(5).laplace(scale=2.0, size=4096) * 2**20) / 2**20
-ONLY_FROM_ONE = frozenset((1.0 + DRAWS).tolist()) - frozenset(DRAWS.tolist())
-
-
-def comes_from_three_tenths(output: float) -> bool:
-    return float(np.abs(FROM_THREE_TENTHS - output).min()) < 1e-12
-
-
-def one_draw_for_both(values: Any, trials: int, rng: Rng) -> NDArray[Any]:
-    return np.asarray(values) + noise(0.5, trials, rng)[:, np.newaxis]
 
 
 def first_draw_again_above_ten(values: Any, trials: int, rng: Rng) -> NDArray[Any]:
@@ -473,55 +349,13 @@ def first_draw_again_above_ten(values: Any, trials: int, rng: Rng) -> NDArray[An
     return np.asarray(values) + drawn
 
 
-def names_above(threshold: int, epsilon: float, records: Any, trials: int, rng: Rng) -> list[str]:
-    true = np.array(counts(records, NAMES))
-    noisy = true + quick_noise(epsilon, 3 * trials, rng).reshape(trials, 3)
-    shown = (true > 0) & (noisy > threshold)
-    return ["".join(name for name, is_shown in zip(NAMES, row, strict=True) if is_shown) for row in shown.tolist()]
-
-
 # fmt: off
 SHARED_NOISE = in_group(
     "budgets",
     broken(
-        "uniform_of_a_byte", Target.noise, "noise is made of one of 256 uniforms",
-        lambda answer, trials, rng: answer + of_a_byte(rng.integers(0, 256, size=trials)), answers(0.3, 0.0),
-        comes_from_three_tenths, epsilon=1.0, noise_scale=1.0
-    ),
-    broken(
-        "one_of_4096_draws", Target.noise, "noise is one of 4,096 draws on a grid",
-        lambda answer, trials, rng: answer + DRAWS[rng.integers(0, 4096, size=trials)], answers(1.0, 0.0),
-        lambda output: float(output) in ONLY_FROM_ONE, trials=30_000, epsilon=0.5, noise_scale=2.0
-    ),
-    broken(
-        "one_draw_for_both", Target.dataset, "both answers have the same noise", one_draw_for_both,
-        whole([1, 0], [0, 0]), lambda output: output[0] - output[1] == 1, epsilon=1.0, domain=integer_queries(2)
-    ),
-    broken(
-        "three_answers_at_half", Target.dataset, "three answers, each at half of the budget",
-        lambda values, trials, rng: np.asarray(values) + noise(0.5, trials, rng, size=3), whole([1, 1, 1], [0, 0, 0]),
-        lambda output: output.min() >= 1, trials=20_000, epsilon=1.0, domain=integer_queries(3)
-    ),
-    broken(
         "first_draw_again_above_ten", Target.dataset, "the first answer's noise is used again where that is large",
         first_draw_again_above_ten, whole([20, 0], [20, 1]), lambda output: output[0] - output[1] == 20, epsilon=1.0,
         domain=Domain(integers=True, bounds=(0, 100), shape=Queries(size=2))
-    ),
-    broken(
-        "threshold_of_four", Target.dataset, "a name that one person has is shown above 4, which takes a larger delta",
-        lambda records, trials, rng: names_above(4, 1.0, records, trials, rng), added(["a"], "c"),
-        lambda output: "c" in output, trials=100_000, epsilon=1.0, delta=1e-4, relation=ADD_REMOVE,
-        domain=categories(*NAMES)
-    ),
-    sound(
-        "three_answers_at_a_third", Target.dataset, "three answers, each at a third of the budget",
-        lambda values, trials, rng: np.asarray(values) + noise(1 / 3, trials, rng, size=3), epsilon=1.0,
-        domain=integer_queries(3)
-    ),
-    sound(
-        "threshold_of_twelve", Target.dataset, "one person's name comes above 12 less often than delta",
-        lambda records, trials, rng: names_above(12, 0.99, records, trials, rng), epsilon=1.0, delta=1e-4,
-        relation=ADD_REMOVE, domain=categories(*NAMES)
     ),
 )
 # fmt: on
@@ -538,10 +372,6 @@ def slowly(answer: int, epsilon: float, trials: int, rng: Rng) -> NDArray[Any]:
     return int(answer) + noise(epsilon, trials, rng)
 
 
-def slowly_with_parity(records: Any, trials: int, rng: Rng) -> list[tuple[int, int]]:
-    return [(count, len(records) % 2) for count in slowly(np.sum(records), 1.0, trials, rng).tolist()]
-
-
 # fmt: off
 SLOW_OUTPUTS = in_group(
     "slow outputs",
@@ -549,11 +379,6 @@ SLOW_OUTPUTS = in_group(
         "slow_and_half_the_noise", Target.noise, "the noise is for twice the epsilon",
         lambda answer, trials, rng: slowly(answer, 2.0, trials, rng), whole(1, 0), lambda output: output >= 1,
         trials=500, epsilon=1.0, domain=INTEGERS
-    ),
-    broken(
-        "slow_and_parity", Target.dataset, "the number of records modulo 2 stands beside the count",
-        slowly_with_parity, added([1], 1), lambda output: output[1] == 0, trials=200, epsilon=1.0, relation=ADD_REMOVE,
-        domain=Domain(integers=True, bounds=(0, 1), shape=Records(least=0, most=20))
     ),
     sound(
         "slow_and_enough_noise", Target.noise, "the noise is for the epsilon that is claimed",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from fractions import Fraction
 from functools import partial
@@ -201,10 +200,6 @@ def _tests(
     return outputs
 
 
-def scale_without_count(answers: NDArray[Any], trials: int, rng: Rng) -> list[tuple[str, ...]]:
-    return [tuple(row) for row in _tests(answers, trials, rng, threshold=4.0, query=2 / 3, stop=6)]
-
-
 def low_threshold(people: NDArray[Any], trials: int, rng: Rng) -> list[dict[str, int]]:
     outputs = []
     counts = [(plant, int((people == plant).sum())) for plant in PLANTS]
@@ -228,12 +223,6 @@ def maximum_with_value(answers: NDArray[Any], trials: int, rng: Rng) -> list[tup
     return [(int(place), int(row[place])) for place, row in zip(places, noisy, strict=True)]
 
 
-def stopped_by_truth(answers: NDArray[Any], trials: int, rng: Rng) -> list[int]:
-    """How many answers were given until the true total passed 30."""
-    count = int(np.argmax(np.cumsum(answers) > 30)) if (np.cumsum(answers) > 30).any() else len(answers)
-    return [count] * trials
-
-
 def above_threshold(answers: NDArray[Any], trials: int, rng: Rng) -> list[int]:
     """The place of the first noisy answer above a noisy threshold, with half of ε for the threshold."""
     level = discrete_laplace(scale_of(0.5), trials, rng)
@@ -248,11 +237,6 @@ def known_keys(people: NDArray[Any], trials: int, rng: Rng) -> list[frozenset[st
     return [frozenset(plant for (plant, count), n in zip(counts, row, strict=True) if count + n >= 3) for row in noise]
 
 
-def maximum_of_five(answers: NDArray[Any], trials: int, rng: Rng) -> list[int]:
-    noise = discrete_laplace(scale_of(1.0, 2), trials * len(answers), rng).reshape(trials, len(answers))
-    return [int(place) for place in (answers + noise).argmax(axis=1)]
-
-
 # fmt: off
 THRESHOLDS = in_group(
     "thresholds",
@@ -262,17 +246,6 @@ THRESHOLDS = in_group(
         lambda answers, trials, rng: ["".join(row) for row in _tests(answers, trials, rng, threshold=2.0, query=0.0)],
         _queries([1] * 5 + [0] * 5, [0] * 5 + [1] * 5), lambda output: "T" in output[:5] and "F" in output[5:],
         epsilon=1.0, domain=TEN
-    ),
-    broken(
-        "public_threshold", Target.dataset, "a sparse vector whose threshold has no noise",
-        lambda answers, trials, rng: _tests(answers, trials, rng, threshold=0.0, query=2.0, stop=1),
-        _queries([0] * 10, [1] * 10), lambda output: len(output) >= 5, epsilon=0.5, domain=TEN
-    ),
-    broken(
-        "scale_without_count", Target.dataset,
-        "the noise of a sparse vector's answers does not grow with how many may be above", scale_without_count,
-        _queries([1] * 5 + [0] * 5, [0] * 5 + [1] * 5),
-        lambda output: len(output) == 10 and output[:5].count("T") - output[5:].count("T") >= 3, epsilon=1.0, domain=TEN
     ),
     broken(
         "low_threshold", Target.dataset, "a key with one person passes the threshold more often than δ allows",
@@ -289,11 +262,6 @@ THRESHOLDS = in_group(
         maximum_with_value, _queries([0] * 10, [1] * 10), lambda output: output[1] <= 1, trials=50_000, epsilon=1.0,
         domain=TEN
     ),
-    broken(
-        "stopped_by_truth", Target.dataset, "answers end when the true total passes 30", stopped_by_truth,
-        _queries([3] * 10, [4] * 10), lambda output: output == 10, epsilon=1.0, domain=TEN,
-        pairs=(_queries([3] * 10, [4] * 10),)
-    ),
     sound(
         "above_threshold", Target.dataset, "AboveThreshold with exact noise, one answer above", above_threshold,
         Computed(_queries([0] * 5 + [1] * 5, [1] * 5 + [0] * 5), lambda answers: _first_above(answers)), epsilon=1.0,
@@ -307,11 +275,6 @@ THRESHOLDS = in_group(
             lambda output: "reed" in output,
         ),
         epsilon=1.0, relation="add-remove", domain=BY_PLANT
-    ),
-    sound(
-        "maximum_of_five", Target.dataset, "the place of a noisy maximum, with exact noise", maximum_of_five,
-        Computed(_queries([1, 0, 0, 0, 0], [0, 1, 1, 1, 1]), lambda answers: _place_of_maximum(answers)), epsilon=1.0,
-        domain=Domain(shape=Queries(size=5), integers=True, bounds=(0, 20))
     ),
 )
 # fmt: on
@@ -332,23 +295,6 @@ def _first_above(answers: NDArray[Any]) -> dict[int, float]:
             left *= below
         result[len(answers)] += left
     return result
-
-
-def _place_of_maximum(answers: NDArray[Any]) -> dict[int, float]:
-    """Ties go to the lowest place."""
-    noise = laplace_law(2)
-    return {
-        place: sum(
-            mass
-            * math.prod(
-                _below(noise, int(answer) + n - int(rival_answer) + (rival > place))
-                for rival, rival_answer in enumerate(answers)
-                if rival != place
-            )
-            for n, mass in noise.items()
-        )
-        for place, answer in enumerate(answers)
-    }
 
 
 # Streams of numbers, reports that people send themselves, and an adversary who asks again.
@@ -373,21 +319,6 @@ def stops_when_busy(stream: NDArray[Any], trials: int, rng: Rng) -> list[list[in
     """The stream is given with noise until its first true 1."""
     until = int(np.argmax(stream == 1)) if (stream == 1).any() else STEPS
     return [(stream[:until] + row[:until]).tolist() for row in _rows(1, trials, STEPS, rng)]
-
-
-def _cell(salt: int, site: str) -> int:
-    return hashlib.blake2b(f"{salt}{site}".encode(), digest_size=1).digest()[0] % 16
-
-
-def hashed_report(sites: NDArray[Any], trials: int, rng: Rng) -> list[tuple[int, int]]:
-    """A salted hash of the site into 16 cells, told truly with probability 0.8 and otherwise at random."""
-    salts = rng.integers(0, 64, trials)
-    truth = rng.random(trials) < 0.8
-    guesses = rng.integers(0, 16, trials)
-    return [
-        (int(salt), _cell(int(salt), str(sites[0])) if is_true else int(guess))
-        for salt, is_true, guess in zip(salts, truth, guesses, strict=True)
-    ]
 
 
 def noisy_unary(sites: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.bool_]:
@@ -417,11 +348,6 @@ STREAMS = in_group(
         lambda output: len(output) == 8, epsilon=1.0, domain=STREAM
     ),
     broken(
-        "hashed_report", Target.dataset, "a hashed value told truly with probability 0.8 has an ε of 4", hashed_report,
-        ONE_A_B, lambda output: _cell(output[0], "a.org") == output[1], epsilon=2.0, relation="substitute",
-        domain=ONE_SITE
-    ),
-    broken(
         "noisy_unary", Target.dataset, "two bits differ, and the claim counts one", noisy_unary, ONE_A_B,
         lambda output: bool(output[0] and not output[1]), epsilon=2.0, relation="substitute", domain=ONE_SITE
     ),
@@ -432,10 +358,6 @@ STREAMS = in_group(
             FIRST_STEP, lambda stream: pushed(laplace_law(1), lambda n: int(stream[0]) + n), lambda output: output[0]
         ),
         epsilon=1.0, domain=STREAM
-    ),
-    sound(
-        "totals_of_noisy_steps", Target.dataset, "running totals of steps that have noise already",
-        lambda stream, trials, rng: np.cumsum(stream + _rows(1, trials, STEPS, rng), axis=1), epsilon=1.0, domain=STREAM
     ),
     sound(
         "site_by_response", Target.dataset, "randomized response among four sites", site_by_response,

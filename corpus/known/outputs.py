@@ -48,12 +48,6 @@ def distinct_values(records: NDArray[Any], trials: int, rng: Rng) -> list[set[in
     return [{*map(int, records), int(value)} for value in extra]
 
 
-def sum_and_count(records: NDArray[Any], trials: int, rng: Rng) -> list[tuple[int, int]]:
-    totals = int(records.sum()) + discrete_laplace(1, trials, rng)
-    counts = len(records) + discrete_laplace(1, trials, rng)
-    return list(zip(totals.tolist(), counts.tolist(), strict=True))
-
-
 def ordered_by_truth(people: NDArray[Any], trials: int, rng: Rng) -> list[dict[str, int]]:
     counts = sorted(_counts(people).items(), key=lambda item: -item[1])
     noise = discrete_laplace(1, 3 * trials, rng).reshape(trials, 3)
@@ -103,10 +97,6 @@ WHOLE_OUTPUTS = in_group(
     broken(
         "distinct_values", Target.dataset, "the set holds every value of the data and one decoy", distinct_values,
         record_pair([0, 0, 9], [0, 0, 0], Relation.SUBSTITUTE), lambda output: 9 in output, epsilon=1.0, domain=WORDS
-    ),
-    broken(
-        "sum_and_count", Target.dataset, "a sum and a count have the whole budget each", sum_and_count, ONE_MORE,
-        lambda output: output[0] >= 1 and output[1] >= 3, epsilon=1.0, relation="add-remove", domain=INTEGERS
     ),
     broken(
         "ordered_by_truth", Target.dataset, "the keys stand in the order of the true counts", ordered_by_truth,
@@ -204,24 +194,9 @@ def json_record(answers: NDArray[Any], trials: int, rng: Rng) -> list[str]:
     return [json.dumps({"unit": "m", "value": float(value)}) for value in noisy]
 
 
-def sum_in_binary32(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.float64]:
-    total = np.float32(np.clip(records, 0.0, 1.0).sum())
-    return (total + laplace32(trials, rng)).astype(np.float64)
-
-
 def rows_in_half_precision(answers: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.float16]:
     noise = discrete_laplace(3, 3 * trials, rng).reshape(trials, 3)
     return (answers + noise).astype(np.float16)
-
-
-def overflowing_units(answer: int, trials: int, rng: Rng) -> NDArray[np.float64]:
-    with np.errstate(over="ignore"):
-        return np.asarray((answer + discrete_laplace(1, trials, rng)) * 1e306)
-
-
-def sometimes_nan(answer: int, trials: int, rng: Rng) -> NDArray[np.float64]:
-    lost = coins(Fraction(1, 8), trials, rng)
-    return np.asarray(np.where(lost, np.nan, answer + discrete_laplace(1, trials, rng)))
 
 
 def _grid32(value: float) -> bool:
@@ -258,11 +233,6 @@ HIDDEN_FORMATS = in_group(
         FIRST_MOVES, lambda output: is_off_grid(json.loads(output)["value"], 2.0**-53), epsilon=1.0, domain=ONE_QUERY
     ),
     broken(
-        "sum_in_binary32", Target.sum, "a sum with binary32 noise, cast to a double", sum_in_binary32,
-        NeighbouringPair.records(np.array([0.0]), np.array([1.0]), Relation.SUBSTITUTE), _grid32, epsilon=1.0,
-        bounds=(0, 1)
-    ),
-    broken(
         "grid_of_noise_only", Target.noise, "noise is rounded to two decimals, the answer is not",
         lambda answer, trials, rng: answer + np.round(rng.laplace(0.0, 1.0, trials), 2),
         NeighbouringPair(0.0, 0.005, None), lambda output: is_off_grid(output / 10, 0.001, within=0.2), epsilon=1.0
@@ -278,23 +248,6 @@ HIDDEN_FORMATS = in_group(
     sound(
         "rows_in_half_precision", Target.dataset, "three integers with exact noise, a third of ε each, in binary16",
         rows_in_half_precision, epsilon=1.0, domain=Domain(shape=Queries(size=3), integers=True, bounds=(0, 100))
-    ),
-    sound(
-        "overflowing_units", Target.noise, "an integer with exact noise times 10^306, which is infinite from 180 on",
-        overflowing_units, Computed(WHOLE_01, lambda answer: pushed(laplace_law(1), lambda n: (answer + n) * 1e306)),
-        epsilon=1.0, domain=SOME_INTEGERS, noise_scale=1e306
-    ),
-    sound(
-        "sometimes_nan", Target.noise, "one output in eight is NaN, whatever the answer", sometimes_nan,
-        Computed(
-            WHOLE_01,
-            lambda answer: pushed(
-                joint({True: 1 / 8, False: 7 / 8}, laplace_law(1)),
-                lambda draw: "nan" if draw[0] else repr(float(answer + draw[1])),
-            ),
-            lambda output: repr(float(output)),
-        ),
-        epsilon=1.0, domain=SOME_INTEGERS
     ),
 )
 # fmt: on

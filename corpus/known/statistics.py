@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.model.domains import Domain, Graphs, Pattern, Queries, Records
+from attacklab.model.domains import Domain, Graphs
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.random_bits import SeededBits
 from attacklab.model.targets import Target
@@ -45,11 +45,6 @@ def total_in_a_byte(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.
     return _exact(total, 1.0, 10, trials, rng)
 
 
-def local_median(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.float64]:
-    median = float(np.median(records)) if len(records) else 0.0
-    return np.asarray(np.round(median + rng.laplace(0.0, 10.0 / max(1, len(records)), trials), 1))
-
-
 def triangles(graph: NDArray[np.bool_], trials: int, rng: Rng) -> NDArray[np.int64]:
     adjacency = graph.astype(np.int64)
     return int(np.trace(adjacency @ adjacency @ adjacency)) // 6 + discrete_laplace(1, trials, rng)
@@ -80,26 +75,9 @@ SENSITIVITY = in_group(
         relation="substitute", domain=WHOLE
     ),
     broken(
-        "records_rounded_first", Target.sum, "the bounds are halves, which go to 0 and 2: twice the sensitivity",
-        lambda records, trials, rng: _exact(int(np.rint(np.clip(records, 0.5, 1.5)).sum()), 1.0, 1, trials, rng),
-        record_pair([0.5], [1.5]), lambda output: output <= 0, epsilon=1.0, bounds=(0.5, 1.5), relation="substitute"
-    ),
-    broken(
         "unit_scale", Target.noise, "the sensitivity is 5, and the noise that of 1",
         lambda answer, trials, rng: np.rint(answer).astype(np.int64) + discrete_laplace(1, trials, rng),
         NeighbouringPair(0, 5, None), lambda output: output <= 0, epsilon=1.0, sensitivity=5.0, domain=WHOLE
-    ),
-    broken(
-        "local_median", Target.dataset, "the noise of a median has the scale of a mean", local_median,
-        record_pair([0.0] * 25 + [0.0] + [10.0] * 25, [0.0] * 25 + [10.0] + [10.0] * 25), lambda output: output < 5,
-        epsilon=1.0, relation="substitute", domain=Domain(shape=Records(least=3, most=51), bounds=(0, 10))
-    ),
-    broken(
-        "largest_for_all", Target.dataset, "six answers that may all move have the noise of one",
-        lambda answers, trials, rng: answers + discrete_laplace(1, trials * len(answers), rng).reshape(trials, -1),
-        NeighbouringPair(np.zeros(6, dtype=np.int64), np.ones(6, dtype=np.int64), None),
-        lambda output: bool((output <= 0).all()), epsilon=1.0,
-        domain=Domain(shape=Queries(size=6, patterns=(Pattern.ALL, Pattern.ONE)), integers=True, bounds=(0, 100))
     ),
     broken(
         "triangles", Target.dataset, "an edge of a complete graph is part of five triangles, and the noise is for one",
@@ -184,12 +162,6 @@ def gumbel_binary16(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[A
     return np.asarray(np.argmax((utilities / 2.0).astype(np.float16) + noise, axis=1))
 
 
-def nucleus(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
-    weights = np.exp((utilities - utilities.max()) / 2.0)
-    shares = weights / weights.sum()
-    return _drawn(np.where(shares < 0.001, 0.0, shares), trials, rng)
-
-
 def integer_noisy_max(utilities: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
     noise = np.rint(rng.laplace(0.0, 1.0, (trials, len(utilities))))
     return np.asarray(np.argmax(np.rint(utilities) + noise, axis=1))
@@ -246,10 +218,6 @@ LOST_WEIGHTS = in_group(
     broken(
         "gumbel_binary16", Target.selection, "Gumbel noise from 10 bits is bounded by 7.6", gumbel_binary16,
         _one_above(19.2, 300), is_light, trials=20_000, epsilon=1.0
-    ),
-    broken(
-        "nucleus", Target.selection, "outcomes with a share below 0.001 are left out", nucleus, _one_above(14.0, 300),
-        is_light, epsilon=1.0
     ),
     broken(
         "integer_noisy_max", Target.selection,

@@ -1,4 +1,4 @@
-"""The methods of others: bounds that hold, the right side found, DP-Sniper's event, and the same outputs for all."""
+"""The method of others: bounds that hold, the right side found, DP-Sniper's event, and the same outputs for all."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def drawn(first: float, second: float) -> Drawn:
 
 Method = Callable[[Drawn, float, np.random.Generator], float]
 
-EXPECTED = {"DP-Sniper": 0.6, "StatDP": 0.9}
-"""The share of ln 3 that each proves at least.
+EXPECTED = {"DP-Sniper": 0.6}
+"""The share of ln 3 that it proves at least.
 
-DP-Sniper's event has a probability of 1 %, of which two bounds of six standard errors take off 0.4.
+Its event has a probability of 1 %, of which two bounds of six standard errors take off 0.4.
 """
 
 
