@@ -276,11 +276,10 @@ def _reachable_chunk(
         # The centre may miss the grid point by the rounding of y and of y − f; by that of the depth (one unit in the
         # last place for the logarithm, half of one each for product and quotient); and by one for the exponential.
         relative = unit_roundoff * (4 * depth + 2)
+        moved = 0.0 if half_widths is None else half_widths
         if answer != 0:
-            rounding = half_ulp(outputs, released) + half_ulp(noise, released)
-            relative += np.expm1((rounding if half_widths is None else rounding + half_widths) / scale)
-        elif half_widths is not None:
-            relative += np.expm1(half_widths / scale)
+            moved = moved + half_ulp(outputs, released) + half_ulp(noise, released)
+        relative += np.expm1(moved / scale)
         width = centre * relative
         # Start no lower than the first grid point. If an output is a failure, there is nothing to search.
         low = np.maximum(np.ceil(centre - width), 1)

@@ -13,6 +13,7 @@ cells are ours.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -171,7 +172,7 @@ def _as_array(opened_: list[Any]) -> Outputs:
     if types == {np.ndarray} and len({(output.dtype, output.shape) for output in opened_}) == 1:
         return np.stack(opened_)
     if types in ({list}, {tuple}) and len(set(map(len, opened_))) == 1:
-        dtype = form_of_list([number for output in opened_ for number in output])
+        dtype = form_of_list(list(itertools.chain.from_iterable(opened_)))
         if dtype is not None:
             return np.array(opened_, dtype=dtype)
     return outputs

@@ -7,6 +7,8 @@ array or a numpy scalar among failures. It does not depend on the process, as Py
 from __future__ import annotations
 
 import hashlib
+import itertools
+from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -125,19 +127,25 @@ def _written(value: Any, depth: int) -> str:
     if isinstance(known, Parts):
         return f"{known.type!r}{_written(known.named, depth)}"
     if isinstance(known, dict):
-        known = [part for pair in known.items() for part in pair]
-        return "{" + ",".join(_written(part, depth + 1) for part in known) + "}"
+        return f"dict{_of_members(itertools.chain.from_iterable(known.items()), depth + 1)}"
     if isinstance(known, frozenset):
-        return f"set({','.join(sorted(_written(part, depth + 1) for part in known))})"
+        return f"set{sorted(_written(member, depth + 1) for member in known)}"
     if isinstance(known, list | tuple):
-        return f"{type(known).__name__}({','.join(_written(part, depth + 1) for part in known)})"
-    if isinstance(known, np.ndarray) and known.dtype.kind not in NUMBERS:
-        return f"array{known.shape}{_written(known.tolist(), depth + 1)}"
+        return f"{type(known).__name__}{_of_members(known, depth + 1)}"
     if isinstance(known, np.ndarray | float | np.floating):
-        numbers = np.asarray(known)
-        numbers = numbers.astype(_common(numbers.dtype), copy=False)
-        flat = np.ascontiguousarray(numbers).reshape(1, -1).view(np.uint8)
-        return f"{numbers.dtype.str}{numbers.shape}{_without_padding(numbers.dtype, flat).tobytes().hex()}"
+        return _of_array(np.asarray(known), depth)
     if type(known) in PLAIN:
         return repr(known)
     raise not_understood(value)
+
+
+def _of_members(members: Iterable[Any], depth: int) -> str:
+    return f"({','.join(_written(member, depth) for member in members)})"
+
+
+def _of_array(values: NDArray[Any], depth: int) -> str:
+    if values.dtype.kind not in NUMBERS:
+        return f"array{values.shape}{_written(values.tolist(), depth + 1)}"
+    numbers = values.astype(_common(values.dtype), copy=False)
+    flat = np.ascontiguousarray(numbers).reshape(1, -1).view(np.uint8)
+    return f"{numbers.dtype.str}{numbers.shape}{_without_padding(numbers.dtype, flat).tobytes().hex()}"

@@ -95,7 +95,7 @@ def as_table(values: Values) -> Values:
     if types == {np.ndarray}:
         alike = len({(value.shape, value.dtype) for value in values}) == 1 and values[0].dtype.kind in "biuf"
         return np.stack(values) if alike else values
-    if types == {list} or types == {tuple}:
+    if types in ({list}, {tuple}):
         if len(set(map(len, values))) == 1 and values[0]:
             table = _table_of(list(itertools.chain.from_iterable(values)))
             return values if table is None else table.reshape(len(values), -1)

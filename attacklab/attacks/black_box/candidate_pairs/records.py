@@ -22,7 +22,6 @@ from attacklab.model.targets import Kind, Target
 SIZES = (0, 1, 15, 255, 4095)  # the numbers of records besides the one that differs
 CLAMPED = (15, 0, 1, 2)  # the same where that one lies outside the bounds
 HALVES = ((11, 1024), (8, 128))  # the significant bits of binary16 and bfloat16, and how many records double a sum
-CHUNKS = (4, 16, 256)  # the numbers of records in which every two are equal
 
 OUTSIDE = (1.0, 2.0**20, 2.0**-3, 2.0**40)
 """How many widths of the range a record lies outside it, where it should count as the nearer bound."""
@@ -46,7 +45,6 @@ def pairs_of_records(target: Target) -> Iterator[NeighbouringPair]:
             datasets.at_counts(low, high, 0, datasets.COUNTS[-1] + 1, by),
             datasets.at_places(low, high, datasets.FEW, by),
             datasets.at_places(low, high, 16, by),
-            _in_chunks(low, high, by),
             _before_halves(low, high, by),
             datasets.repeated(np.linspace(low, high, DISTINCT).tolist(), by),
         ]
@@ -70,13 +68,6 @@ def _outside(low: float, high: float, relation: Relation) -> Iterator[datasets.D
                 if math.isfinite(outlier):
                     rest = [usual] * size
                     yield [*rest, outlier], rest if relation is Relation.ADD_REMOVE else [*rest, usual], relation
-
-
-def _in_chunks(low: float, high: float, relation: Relation) -> Iterator[datasets.Datasets]:
-    """Chunks of two equal records: with one more record in front, the two records of every chunk differ."""
-    for size in CHUNKS:
-        twos = ([low, low, high, high] * (size // 4))[:size]
-        yield [high, *(twos if relation is Relation.ADD_REMOVE else twos[1:])], twos, relation
 
 
 def _before_halves(low: float, high: float, relation: Relation) -> Iterator[datasets.Datasets]:
