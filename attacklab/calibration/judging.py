@@ -133,7 +133,7 @@ def _judged(about: Quantity, number: float, bound: Interval) -> tuple[Verdict, s
     if number < bound.lower if is_small else number > bound.upper:
         return Verdict.VIOLATED, f"{number!r} is {_how_far(about.unsafe, number, bound)}: {known}"
     if number >= bound.upper if is_small else number <= bound.lower:
-        return Verdict.PROVED, f"{number!r} is safe: {known}"
+        return Verdict.PROVED, f"{number!r} is safe{_looseness(number, bound)}: {known}"
     return Verdict.INCONCLUSIVE, f"neither proved safe nor unsafe: {known}, and so does {number!r}"
 
 
@@ -146,6 +146,12 @@ def _how_far(unsafe: Unsafe, number: float, bound: Interval) -> str:
     if small > 0 and large >= 2 * small:
         return f"{large / small:,.4g} times {unsafe}"
     return f"{unsafe} by at least {part:.1e} of the bound"
+
+
+def _looseness(number: float, bound: Interval) -> str:
+    """By how much a safe number is further than it needs to be, where that is more than a thousandth."""
+    small, large = sorted((number, float(bound.upper if number >= bound.upper else bound.lower)))
+    return f", loose by {large / small - 1:.2%}" if small > 0 and large > 1.001 * small else ""
 
 
 def _deviation(number: float, bound: Interval) -> float:

@@ -3,19 +3,41 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.auditing.referee import audit
 from attacklab.auditing.statistics.betting import evidence
 from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.model.findings import Finding, Verdict
+from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Target
-from experiments.claims import HalfLines
+
+
+@dataclass(frozen=True)
+class HalfLines:
+    """An attack on additive noise that bets on half-lines from thresholds above the lower of two answers."""
+
+    thresholds: tuple[float, ...]
+    name: str = "half_lines"
+    flaw: str = "too little noise"
+
+    def applies_to(self, target: Target) -> bool:  # noqa: ARG002 - applies to the targets of this file
+        return True
+
+    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs neither
+        yield Scenario(NeighbouringPair(1.0, 0.0, None), tuple(map(half_line, self.thresholds)))
+
+
+def half_line(threshold: float) -> Event:
+    return Event(f"the answer is at least {threshold:g}", lambda outputs: np.asarray(outputs >= threshold))
+
 
 CLAIMS: list[Claim] = [
     PrivacyClaim(1.0, GaussianDP(1.0).delta_at(1.0)),
