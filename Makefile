@@ -61,7 +61,7 @@ prove: $(READY)  ## write the certificate of every exact mechanism to reports/pr
 	$(BIN)/python -m experiments.certificates
 
 release: prove  ## refuse a page or a certificate that older code made; then build the wheel and the sdist into dist/
-	$(BIN)/attacklab reports --check
+	$(BIN)/attacklab run --pages --output reports
 	git diff --exit-code reports checker
 	$(BIN)/python -m hatchling build
 

@@ -50,7 +50,7 @@ class Case(NamedTuple):
         """Audit it at ε = 1."""
         bounds: dict[str, Any] = {"bounds": NARROW_BOUNDS} if self.spec.endswith(":sum") else {}
         target = isolated(self.spec, python=self.python, epsilon=1.0, **bounds)
-        spec = f"{self.spec} --epsilon 1" + (" --lower {!r} --upper {!r}".format(*NARROW_BOUNDS) if bounds else "")
+        spec = f"{self.spec} --epsilon 1" + (" --bounds {!r} {!r}".format(*NARROW_BOUNDS) if bounds else "")
         spec += f" --in-env {self.environment}" if self.environment else ""
         attacks = QUICK_ATTACKS if settings.share < 1 else ATTACKS
         try:

@@ -63,7 +63,7 @@ BEYOND_CLAIM = "; NaN or an infinity on one side only is beyond the claim, so th
 
 NOT_REPLAYABLE = (
     "; no line replays this: the target gives other outputs under the same seed, so it draws from something other than "
-    "the generator that it is given; --isolate seeds the global generators of random and numpy.random"
+    "the generator that it is given; --in-env here seeds the global generators of random and numpy.random"
 )
 
 EARLY = 4

@@ -16,48 +16,33 @@ import io
 import os
 import sys
 import traceback
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from attacklab.cli.messages import say
-from attacklab.cli.status import Status
+from attacklab.cli.messages import Status, say
 from attacklab.model.errors import UsageError
 from attacklab.reporting.lab import is_lab
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command.
+class Command(NamedTuple):
+    """A command."""
 
-    Attributes:
-        name: the word after `attacklab`.
-        module: the module of this package that holds it, as its function `command`.
-        summary: one line for `attacklab --help`; the first line of that function's docstring.
-        needs_lab: whether it needs the lab, which is a checkout; it is not listed elsewhere.
-    """
-
-    name: str
-    module: str
-    summary: str
-    needs_lab: bool = False
+    name: str  # the word after `attacklab`
+    module: str  # of this package, which holds it as its function `command`
+    summary: str  # one line for `attacklab --help`, the first line of that function's docstring
+    needs_lab: bool = False  # whether it needs a checkout; elsewhere it is not listed
 
 
 COMMANDS = (
     Command("list", "list_", "List what there is to attack or run; explain a flaw."),
     Command("run", "run", "Run experiments; write data, figures and a page.", needs_lab=True),
-    Command("reports", "reports", "Write pages from records, and mark older ones.", needs_lab=True),
     Command("audit", "audit", "Run every attack that applies against a target."),
-    Command(
-        "prove",
-        "prove",
-        "Decide a claim by exact laws or by a certificate.",
-    ),
+    Command("prove", "prove", "Decide a claim by exact laws or by a certificate."),
     Command("poc", "poc", "Write a finding as one script that shows it to a maintainer."),
     Command("calibrate", "calibrate", "Hold a formula for noise to certified bounds."),
     Command("demo", "demo", "Show attacks live, on naive mechanisms and exact twins.", needs_lab=True),
@@ -139,13 +124,6 @@ for _command in COMMANDS:
     app.command(_command.name, help=_command.summary)(lambda: None)
 
 
-def open_streams() -> None:
-    """Put nothing in the place of a standard stream that is closed, or else the next file would be it."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode))  # noqa: PTH123, SIM115 - it stays open
-
-
 class _PerhapsUnread(io.FileIO):
     """Standard output: whoever reads it may stop reading, which changes no status."""
 
@@ -167,26 +145,20 @@ def _begin_output() -> None:
 
 
 def _end_output() -> None:
-    """Send what a target prints as the process ends to standard error: the findings end here.
+    """Write what is left to standard output.
 
     Raises:
-        OSError: they could not be written, because a disk is full, for example.
+        OSError: it could not be written, because a disk is full, for example.
     """
-    if sys.__stdout__ is None or sys.__stdout__ is not sys.stdout:
-        return
-    with contextlib.suppress(ValueError):  # it was closed
-        try:
-            sys.stdout.flush()
-        except OSError:  # as the process ends it would be tried again
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise
-    with contextlib.suppress(OSError):  # one of the two is closed
-        os.dup2(2, 1)
+    try:
+        sys.stdout.flush()
+    except OSError:  # as the process ends it would be tried again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
 
 
 def main() -> None:
     """Run the command line."""
-    open_streams()
     _begin_output()
     try:
         try:

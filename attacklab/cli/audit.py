@@ -3,84 +3,90 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from attacklab.attacks import ALL_ATTACKS, ATTACKS, Alignment
 from attacklab.attacks.base import Attack
 from attacklab.auditing.first_outputs import without_variety
+from attacklab.auditing.judge import DEFAULT_TRIALS
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
-from attacklab.cli import options
 from attacklab.cli.mechanisms import commands_for
-from attacklab.cli.messages import by_name, say
+from attacklab.cli.messages import Status, by_name, say
+from attacklab.cli.options import BUDGET, OUTPUT, WHERE, Alpha, Json, Seed, Verbose, option
 from attacklab.cli.output import Files, error_console, only_findings_on_output, status_of
-from attacklab.cli.status import Status
 from attacklab.cli.target_options import TargetOptions, takes_target
 from attacklab.cli.where import executor
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import Finding, Interrupted
+from attacklab.model.stage import Stage
 from attacklab.reporting.progress import progress
+from attacklab.stages.search import stability
+
+TRIALS = (
+    "Largest number of outputs of each input to judge an event on "
+    f"[default: {DEFAULT_TRIALS}, more where those may refute the claim, fewer where outputs are slow]"
+)
+WORKERS = (
+    "Number of processes that draw outputs, or the address of a Dask scheduler, such as tcp://host:8786; "
+    "1 draws in this process [default: 1, then one per processor after ten seconds of drawing]"
+)
 
 
 @takes_target()
 def command(
     asked: TargetOptions,
-    attack: options.Attacks = None,
-    trials: options.Trials = None,
-    alpha: options.Alpha = DEFAULT_ALPHA,
-    seed: options.Seed = 0,
-    spend_all: options.SpendAll = False,
-    maximise_epsilon: options.MaximiseEpsilon = False,
-    workers: options.Workers = None,
-    json: options.Json = None,
-    sarif: options.Sarif = None,
-    html: options.Html = None,
-    verbose: options.Verbose = None,
+    attack: Annotated[
+        list[str] | None, option(BUDGET, "Run only this attack; repeatable [default: all]", metavar="NAME")
+    ] = None,
+    trials: Annotated[int | None, option(BUDGET, TRIALS, min=1, metavar="N")] = None,
+    alpha: Alpha = DEFAULT_ALPHA,
+    seed: Seed = 0,
+    spend_all: Annotated[
+        bool, option(BUDGET, "Draw all trials, even after the claim is refuted, for closer bounds", "--spend-all")
+    ] = False,
+    workers: Annotated[str | None, option(WHERE, WORKERS, metavar="N")] = None,
+    json: Json = None,
+    sarif: Annotated[
+        Path | None, option(OUTPUT, "Write refuted claims to this file, as SARIF 2.1.0", metavar="FILE")
+    ] = None,
+    html: Annotated[
+        Path | None, option(OUTPUT, "Write a report for people to this file: one page of HTML", metavar="FILE")
+    ] = None,
+    verbose: Verbose = None,
 ) -> None:
     """Run every attack that applies against a target."""
     if asked.target and asked.target.endswith(".py") and Path(asked.target).is_file():
         raise UsageError(_choices(Path(asked.target)))
-    chosen, files = _attacks(attack), Files(json, sarif, html)
-    if maximise_epsilon and workers is not None:
-        raise UsageError("--maximise-epsilon runs in this process; leave out --workers")
+    known: dict[str, Attack] = {known.name: known for known in ALL_ATTACKS}
+    chosen = [by_name(name, known, "attack") for name in dict.fromkeys(attack)] if attack else [*ATTACKS, Alignment()]
+    files = Files(json, sarif, html)
     files.require_writable()
     elsewhere = asked.elsewhere()
     place = asked.place  # now: a target may go to another folder
-    with only_findings_on_output():
-        loaded = asked.load()
-    settings: dict[str, Any] = {
-        "alpha": alpha,
-        "seed": seed,
-        "spend_all": spend_all,
-        "spec": asked.spec(),
-        "say": say if verbose else _silent,
-    }
     with (
         _interruptible(lambda refuted: files.write(refuted, place, verbose)),
         only_findings_on_output(),
-        executor(workers, asked.library) as (drawing, here_seconds),
-        progress(error_console()) as report,
     ):
-        settings |= {"report": report, "maximise_epsilon": maximise_epsilon}
-        if not maximise_epsilon:
-            settings |= {"executor": drawing, "here_seconds": here_seconds, "load": elsewhere.load}
-        constant = without_variety(loaded, seed)
-        if chosen is None and not maximise_epsilon:
-            chosen = [*ATTACKS, Alignment()]
-        findings = [constant] if constant else audit(loaded, chosen, trials=trials, **settings)
+        loaded = asked.load()
+        if isinstance(loaded, Stage):
+            found = stability(loaded, seed=seed)
+            findings = [replace(found, replay=f"attacklab audit {asked.spec()} --seed {seed}")]
+        else:
+            settings: dict[str, Any] = {"trials": trials, "alpha": alpha, "seed": seed, "spend_all": spend_all}
+            settings |= {"spec": asked.spec(), "say": say if verbose else _silent, "load": elsewhere.load}
+            with executor(workers, asked.library) as (drawing, here_seconds), progress(error_console()) as report:
+                settings |= {"report": report, "executor": drawing, "here_seconds": here_seconds}
+                constant = without_variety(loaded, seed)
+                findings = [constant] if constant else audit(loaded, chosen, **settings)
     if attack is None:  # what was not asked for is left out where it has no pair
         findings = [one for one in findings if one.attack != Alignment().name or one.pair is not None]
     files.write(findings, place, verbose)
     raise typer.Exit(status_of(findings))
-
-
-def _attacks(names: Sequence[str] | None) -> list[Attack] | None:
-    """The attacks of these names; None for the default ones."""
-    known: dict[str, Attack] = {attack.name: attack for attack in ALL_ATTACKS}
-    return [by_name(name, known, "attack") for name in dict.fromkeys(names)] if names else None
 
 
 def _choices(file: Path) -> str:

@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
+from typing import Annotated, Literal
 
 import typer
 
-from attacklab.cli import options
-from attacklab.cli.messages import by_name
-from attacklab.cli.options import ChallengeAction
-from attacklab.cli.status import Status
+from attacklab.cli.messages import Status, by_name
+from attacklab.cli.options import Language
 from attacklab.model.errors import UsageError
 from attacklab.model.plain_text import plain
 from attacklab.reporting.lab import enter_lab
 
 
 def command(
-    action: options.ChallengeDo = ChallengeAction.LIST,
-    file: options.ChallengeFile = None,
-    language: options.Language = "en",
+    action: Annotated[
+        Literal["list", "check"], typer.Argument(help="list: the mechanisms; check: judge a file")
+    ] = "list",
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="What was handed in: an attack, a repair or a verdict")
+    ] = None,
+    language: Language = "en",
 ) -> None:
     """List challenges, or judge what was handed in."""
     enter_lab(Path.cwd())
     challenges = importlib.import_module("challenges")
     spoken = by_name(language, {name: name for name in challenges.LANGUAGES}, "language")
-    if action is ChallengeAction.LIST:
+    if action == "list":
         if file is not None:
             raise UsageError(f"list takes no file; to judge one: attacklab challenge check {file}")
         lines, status = challenges.listed(spoken), Status.OK

@@ -5,16 +5,23 @@ from __future__ import annotations
 import importlib
 import sys
 from pathlib import Path
+from typing import Annotated
 
 import click
 import typer
 
-from attacklab.cli import options
 from attacklab.cli.messages import by_name
+from attacklab.cli.options import Language, Seed
 from attacklab.reporting.lab import enter_lab
 
 
-def command(flaws: options.DemoFlaws = None, language: options.Language = "en", seed: options.Seed = 0) -> None:
+def command(
+    flaws: Annotated[
+        list[str] | None, typer.Argument(metavar="FLAW", help="What to show [default: all, one after another]")
+    ] = None,
+    language: Language = "en",
+    seed: Seed = 0,
+) -> None:
     """Show attacks live, on naive mechanisms and exact twins."""
     enter_lab(Path.cwd())
     demo = importlib.import_module("experiments.demo")

@@ -24,17 +24,17 @@ WIDEST_NAME = 24
 """A longer name has a line of its own."""
 
 TARGETS = f"{FOLDER}.targets"
-Name = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="NAME",
-        help="attacks, targets, libraries or experiments; or the name or code of a flaw, such as AL04 [default: all]",
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Write the list to standard output, as JSON")]
 
 
-def command(name: Name = None, json: Json = False) -> None:
+def command(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="attacks, libraries, experiments or targets; or a flaw by its name or code, as AL04 [default: all]"
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Write the list to standard output, as JSON")] = False,
+) -> None:
     """List what there is to attack or run; explain a flaw."""
     flaws = {key: flaw for flaw in catalogue().values() for key in (flaw.name, flaw.code)}
     if name is not None and name not in SECTIONS:
@@ -81,19 +81,15 @@ def _libraries() -> Iterator[dict[str, str]]:
 def _experiments() -> Iterator[dict[str, str]]:
     for folder in (FOLDER, CORPUS):
         for file, source in _sources(folder):
-            questions = [
-                made.value
-                for made in source.body
-                if isinstance(made, ast.Assign) and ast.unparse(made.targets[0]) == "QUESTION"
-            ]
-            if questions:
-                yield {"name": file.stem, "about": ast.literal_eval(questions[0])}
+            for made in source.body:
+                if isinstance(made, ast.Assign) and ast.unparse(made.targets[0]) == "QUESTION":
+                    yield {"name": file.stem, "about": ast.literal_eval(made.value)}
 
 
 def _targets() -> Iterator[dict[str, str]]:
-    folder = Path(*TARGETS.split("."))
-    for file, source in _sources(str(folder)):
-        is_offered = f"from {TARGETS}.{file.stem} import" in (folder / "__init__.py").read_text("utf-8")
+    folder = TARGETS.replace(".", "/")
+    for file, source in _sources(folder):
+        is_offered = f"from {TARGETS}.{file.stem} import" in Path(folder, "__init__.py").read_text("utf-8")
         for made in source.body if is_offered or file.name == "__init__.py" else ():
             if isinstance(made, ast.FunctionDef) and (made.decorator_list or not is_offered) and made.name[0] != "_":
                 about = (ast.get_docstring(made) or "").partition("\n")[0]
@@ -122,11 +118,13 @@ def _print(section: str, rows: list[dict[str, str]]) -> None:
     column = min(max(map(len, heads)), WIDEST_NAME) + len(INDENT)
     lines = ["", section]
     for head, row in zip(heads, rows, strict=True):
-        first, *rest = textwrap.wrap(row["about"], WIDTH - column, break_on_hyphens=False) or [""]
-        is_long = len(head) > column - 4
-        lines += [f"  {head}", " " * column + first] if is_long else [f"  {head:{column - 2}}{first}"]
-        lines += [" " * column + line for line in rest]
-    out.print("\n".join(line.rstrip() for line in lines), soft_wrap=True)
+        indent = " " * column
+        about = textwrap.wrap(row["about"], WIDTH, initial_indent=indent, subsequent_indent=indent)
+        if len(head) > WIDEST_NAME or not about:
+            lines += [f"  {head}", *about]
+        else:
+            lines += [f"  {head:{column - 2}}{about[0].strip()}", *about[1:]]
+    out.print("\n".join(lines), soft_wrap=True)
 
 
 def _explain(flaw: Flaw, *, json: bool) -> None:

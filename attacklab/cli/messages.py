@@ -1,9 +1,10 @@
-"""Lines on standard error, and the choice of a thing by its name."""
+"""How a command ends, lines on standard error, and the choice of a thing by its name."""
 
 from __future__ import annotations
 
 import contextlib
 import difflib
+import enum
 import shlex
 from collections.abc import Mapping
 from typing import TypeVar
@@ -14,6 +15,19 @@ from attacklab.model.errors import UsageError
 from attacklab.model.plain_text import plain
 
 Named = TypeVar("Named")
+
+
+class Status(enum.IntEnum):
+    """How a command ends."""
+
+    OK = 0
+    """Nothing was refuted."""
+    REFUTED = 1
+    """A claim was refuted; of `challenge check`, what was handed in does not pass."""
+    FAILED = 2
+    """A usage error, an ERROR finding, nothing that could be decided, or a bug."""
+    INTERRUPTED = 130
+    """The user pressed Ctrl-C."""
 
 
 def say(line: str) -> None:

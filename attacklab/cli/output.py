@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import itertools
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,22 +17,17 @@ from rich.console import Console
 from rich.text import Text
 
 from attacklab.cli.console import INDENT, console, print_wrapped
-from attacklab.cli.status import Status
+from attacklab.cli.messages import Status, say
 from attacklab.model.errors import UsageError
-from attacklab.model.files import is_standard_output, require_writable, write_whole
+from attacklab.model.files import require_writable, write_whole
 from attacklab.model.findings import Finding, Verdict, environment, record, to_text
 from attacklab.model.plain_text import WIDTH, plain
 from attacklab.reporting.sarif import Place, sarif_log
 from attacklab.reporting.screen import Outcome, outcome, screen
-from attacklab.reporting.wording import (
-    claim_text,
-    flaw_lines,
-    judged_text,
-    pair_text,
-    scope_text,
-    shown_by,
-    told_once,
-)
+from attacklab.reporting.wording import claim_text, flaw_lines, judged_text, pair_text, scope_text, shown_by, told_once
+
+SHOWN = 10
+"""Findings of one verdict that are printed of a long list."""
 
 COLOURS = {
     Verdict.VIOLATED: "bold red",
@@ -42,18 +36,8 @@ COLOURS = {
     Verdict.INCONCLUSIVE: "yellow",
 }
 
-OUTCOME_COLOURS = {
-    Outcome.FAIL: "bold red",
-    Outcome.PROVED: "bold blue",
-    Outcome.PASS: "bold green",
-}
-"""Other outcomes are yellow."""
-
-NOTED = "yellow"
-"""A note is shown, and refutes nothing."""
-
-HEADINGS = ("attack", "verdict", "advantage", "allowed")
-GAP = " " * 2
+OUTCOME_COLOURS = {Outcome.FAIL: "bold red", Outcome.PROVED: "bold blue", Outcome.PASS: "bold green"}
+"""Other outcomes are yellow, as is a note."""
 
 
 @dataclass(frozen=True)
@@ -78,30 +62,25 @@ class Files:
         Raises:
             UsageError: one of them cannot, or two are one.
         """
-        for option, file in (("--sarif", self.sarif), ("--html", self.html)):
+        options: dict[str, str] = {}
+        json = Path("/dev/stdout") if self.json == "-" else self._json_file
+        for option, file in (("--json", json), ("--sarif", self.sarif), ("--html", self.html)):
+            if file is None:
+                continue
             if file == Path("-"):
                 raise UsageError(f"{option} needs the name of a file; only --json takes - for standard output")
-        for file in (self._json_file, self.sarif, self.html):
-            if file is not None:
-                require_writable(file)
-        files = (("--json", self.json), ("--sarif", self.sarif), ("--html", self.html))
-        named = [(option, str(file)) for option, file in files if file is not None]
-        for (option, first), (later_option, second) in itertools.combinations(named, 2):
-            if _are_one(first, Path(second)):
-                raise UsageError(f"{option} and {later_option} name the same file; give each a file of its own")
+            require_writable(file)
+            earlier = options.setdefault(os.path.realpath(file), option)
+            if earlier is not option and not file.is_char_device():
+                raise UsageError(f"{earlier} and {option} name the same file; give each a file of its own")
         if self.html is not None:
             importlib.import_module("attacklab.reporting.audit_page")  # which may not be installed
         # before a target changes where packages are looked for
         environment()
         importlib.import_module("scipy.special")
 
-    def write(
-        self,
-        findings: Sequence[Finding],
-        place: Place | None = None,
-        verbose: bool | None = None,
-    ) -> None:
-        """Write the files, then show the findings, unless a file that was asked for is standard output.
+    def write(self, findings: Sequence[Finding], place: Place | None = None, verbose: bool | None = None) -> None:
+        """Write the files, then show the findings, unless standard output has the record.
 
         Args:
             findings: of one target.
@@ -115,56 +94,38 @@ class Files:
     def _page(self, findings: Sequence[Finding], place: Place | None) -> str:
         from attacklab.reporting.audit_page import audit_page  # here, because templates take long to import
 
-        return audit_page(
-            findings,
-            datetime.now(UTC),
-            place="" if place is None else str(place),
-            command=shlex.join(["attacklab", *sys.argv[1:]]),
-        )
+        command = shlex.join(["attacklab", *sys.argv[1:]])
+        return audit_page(findings, datetime.now(UTC), place="" if place is None else str(place), command=command)
 
     def leave(self, text: str, show: Callable[[], None], log: str = "", page: str = "") -> None:
         """Write these texts to the files, then what is for standard output.
 
         Args:
             text: the record, in JSON.
-            show: prints the findings; called unless one of the texts goes to standard output.
+            show: prints the findings; called unless the record goes to standard output.
             log: the SARIF log.
             page: the report in HTML.
 
         Raises:
             OSError: a file could not be written; the others were, and the findings printed.
         """
-        texts = [(self._json_file, text)] if self.json != "-" else []
-        texts += [(self.sarif, log), (self.html, page)]
-        printed, failed = text if self.json == "-" else None, None
-        for file, content in ((self.from_here(file), content) for file, content in texts if file is not None):
-            if is_standard_output(file):
-                printed = content
-                continue
+        failed = None
+        for file, content in ((self._json_file, text), (self.sarif, log), (self.html, page)):
             try:
-                write_whole(file, content)
+                if file is not None:
+                    write_whole(self.folder / file, content)
             except OSError as error:
                 failed = failed or OSError(f"cannot write to {file}: {error.strerror}")
-        if printed is None:
-            show()
+        if self.json == "-":
+            typer.echo(text.encode(), nl=False)  # whatever encoding the terminal has, JSON has this one
         else:
-            typer.echo(printed.encode(), nl=False)  # whatever encoding the terminal has, JSON has this one
+            show()
         if failed is not None:
             raise failed
-
-    def from_here(self, path: Path) -> Path:
-        """The path that was given where the command began, from wherever this process is now."""
-        return path if Path.cwd() == self.folder else self.folder / path
 
     @property
     def _json_file(self) -> Path | None:
         return None if self.json in (None, "-") else Path(str(self.json))
-
-
-def _are_one(first: str, second: Path) -> bool:
-    if first == "-" or is_standard_output(Path(first)):
-        return is_standard_output(second)
-    return os.path.realpath(first) == os.path.realpath(second) and not second.is_char_device()
 
 
 class _ErrorConsole(Console):
@@ -215,7 +176,7 @@ def show(findings: Sequence[Finding], place: Place | None = None, *, verbose: bo
 
 
 def _show_all(out: Console, findings: Sequence[Finding]) -> None:
-    """A line of figures for each finding, with the event and the reason below it; then the lines that replay them."""
+    """A line for each finding, with the event and the reason below it; then the lines that replay them."""
     applied = [finding for finding in findings if finding.verdict is not Verdict.NOT_APPLICABLE or finding.is_note]
     out.print()
     if applied:
@@ -229,14 +190,12 @@ def _show_all(out: Console, findings: Sequence[Finding]) -> None:
 
 
 def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
-    told = told_once(findings)
-    rows = [HEADINGS, *(_figures(finding) for finding, _ in told)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
-    out.print(_line(HEADINGS, widths), soft_wrap=True)
     printed: set[str] = set()
-    for finding, besides in told:
-        colour = NOTED if finding.is_note else COLOURS.get(finding.verdict, "")
-        out.print(_line(_figures(finding), widths, colour), soft_wrap=True)
+    for finding, besides in told_once(findings):
+        verdict = "note" if finding.is_note else str(finding.verdict)
+        advantage = finding.advantage and f", advantage {finding.advantage.estimate:.3g}, allowed {finding.ceiling:.3g}"
+        colour = "yellow" if finding.is_note else COLOURS.get(finding.verdict, "")
+        out.print(Text.assemble(f"{plain(shown_by(finding))}: ", (verdict, colour), advantage or ""), soft_wrap=True)
         words = [
             *((scope_text(finding), pair_text(finding)) if finding.is_proof else ()),
             f"event: {finding.event}" if finding.event else "",
@@ -249,15 +208,23 @@ def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
         printed.update(once)
 
 
-def _figures(finding: Finding) -> tuple[str, ...]:
-    advantage = finding.advantage
-    numbers = (f"{advantage.estimate:.3g}", f"{finding.ceiling:.3g}") if advantage else ("", "")
-    return shown_by(finding), "note" if finding.is_note else str(finding.verdict), *numbers
+def print_worst(out: Console, lines: Mapping[Verdict, Sequence[str]]) -> None:
+    """Print the first of many lines of each verdict that is no success."""
+    for verdict in (Verdict.VIOLATED, Verdict.ERROR, Verdict.INCONCLUSIVE):
+        told = lines.get(verdict, ())
+        for line in told[:SHOWN]:
+            out.print(Text.assemble((str(verdict), COLOURS[verdict]), plain(f" {line}")), soft_wrap=True)
+        if len(told) > SHOWN:
+            out.print(f"… and {len(told) - SHOWN} more {verdict}; --json FILE writes all", soft_wrap=True)
 
 
-def _line(row: Sequence[str], widths: Sequence[int], colour: str = "") -> Text:
-    attack, verdict = (plain(cell).ljust(width) for cell, width in zip(row[:2], widths[:2], strict=True))
-    numbers = (cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True))
-    line = Text(GAP).join([Text(attack), Text(verdict, style=colour), *map(Text, numbers)])
-    line.rstrip()
-    return line
+def status_of_cases(verdicts: set[Verdict], nothing: str) -> Status:
+    """The exit status of many cases; says `nothing` where none was decided."""
+    if Verdict.VIOLATED in verdicts:
+        return Status.REFUTED
+    if Verdict.ERROR in verdicts:
+        return Status.FAILED
+    if verdicts <= {Verdict.NOT_APPLICABLE}:
+        say(nothing)
+        return Status.FAILED
+    return Status.OK

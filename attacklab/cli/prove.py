@@ -2,51 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+import json as json_
+import re
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from attacklab.cli import options
-from attacklab.cli.given_pair import given_inputs, given_pair
+from attacklab.cli.options import BUDGET, INPUTS, Json, Verbose, option
 from attacklab.cli.output import Files, error_console, only_findings_on_output, status_of
 from attacklab.cli.target_options import TargetOptions, takes_target
-from attacklab.laws.proof import LIMITS, SECONDS, find_checker, prove, prove_all, prove_every_pair
+from attacklab.laws.proof import SECONDS, find_checker, prove, prove_all, prove_every_pair
+from attacklab.model.domains.finite import all_databases, all_utilities
 from attacklab.model.errors import UsageError
 from attacklab.model.files import require_writable_folder
-from attacklab.model.findings import Finding
-from attacklab.model.targets import Target
+from attacklab.model.stage import Stage
+from attacklab.model.targets import Kind, Target
 from attacklab.reporting.progress import status_line
 
 PROOFS = Path("reports", "proofs")
 """Where certificates are written."""
 
+UP_TO = re.compile(r"up to (?P<most>\d+) of (?P<values>.+)")
+RANGE = re.compile(r"(?P<low>-?\d+)\.\.(?P<high>-?\d+)")
 
-@takes_target("program", "isolate", "in_env", "seconds")
+
+@takes_target("pairs", "program", "in_env")
 def command(
     asked: TargetOptions,
-    first: options.First = None,
-    second: options.Second = None,
-    inputs: options.Inputs = None,
-    all_: options.All = False,
-    checker: options.Checker = None,
-    output: options.Certificates = None,
-    seconds: options.ProofSeconds = SECONDS,
-    runs: options.Runs = None,
-    json: options.Json = None,
-    sarif: options.Sarif = None,
-    verbose: options.Verbose = None,
+    inputs: Annotated[
+        str | None,
+        option(
+            INPUTS,
+            "Prove every pair of neighbours among these inputs: numbers separated by commas, a JSON list, LOW..HIGH, "
+            "or 'up to N of VALUES', such as 'up to 3 of 0..8' [default: the pairs that TARGET declares, or else one "
+            "made for its kind]",
+            metavar="INPUTS",
+        ),
+    ] = None,
+    all_: Annotated[
+        bool,
+        option(
+            INPUTS,
+            "Prove every pair of neighbours that there is: write a certificate to reports/proofs, and have it checked "
+            "by checker/check.py of this folder or the nearest one above it",
+            "--all",
+        ),
+    ] = False,
+    seconds: Annotated[
+        float, option(BUDGET, "How long the command may take, over all pairs, in seconds", min=0.001)
+    ] = SECONDS,
+    json: Json = None,
+    verbose: Verbose = None,
 ) -> None:
     """Decide a claim by exact laws or by a certificate."""
-    of_pair = {"--first": first, "--second": second}
-    of_laws = {**of_pair, "--runs": runs, "--pairs": asked.pairs}
-    _exclude("--all", all_ or None, {**of_laws, "--inputs": inputs})
-    _exclude("--inputs", inputs, {**of_pair, "--pairs": asked.pairs})
-    if not all_ and (checker is not None or output is not None):
-        raise UsageError("--checker and --output go with --all; add it")
-    files = Files(json, sarif)
+    if all_ and inputs is not None:
+        raise UsageError("--all and --inputs exclude each other; leave one out")
+    files = Files(json)
     files.require_writable()
     if asked.library is not None:
         raise UsageError(
@@ -56,37 +68,48 @@ def command(
     place = asked.place
     with only_findings_on_output():
         loaded = asked.load()
-        rest = {
-            **of_pair,
-            "--inputs": inputs,
-            "--all": all_ or None,
-            "--checker": checker,
-            "--output": output,
-        }
-        limits = LIMITS if runs is None else replace(LIMITS, runs=runs)
+        if isinstance(loaded, Stage):
+            raise UsageError(f"{loaded.name} is a stage, which is decided without laws: attacklab audit")
+        spec = asked.spec({"--inputs": inputs, "--all": all_})
         with status_line(error_console()) as progress:
-            settings: dict[str, Any] = {"seconds": seconds, "progress": progress, "spec": asked.spec(rest)}
+            settings: dict[str, Any] = {"seconds": seconds, "progress": progress, "spec": spec}
             if all_:
-                judge, folder = map(files.from_here, (checker or find_checker(files.folder), output or PROOFS))
-                findings = [_certified(loaded, judge, folder, settings)]
+                folder = files.folder / PROOFS
+                require_writable_folder(folder)
+                settings |= {"checker": find_checker(files.folder), "folder": folder}
+                findings = [prove_every_pair(loaded, **settings)]
             elif inputs is not None:
-                findings = [prove(loaded, inputs=given_inputs(loaded, inputs), limits=limits, **settings)]
+                findings = [prove(loaded, inputs=given_inputs(loaded, inputs), **settings)]
             else:
-                pair = given_pair(loaded, first, second)
-                findings = prove_all(loaded, None if pair is None else [pair], limits=limits, **settings)
+                findings = prove_all(loaded, **settings)
     files.write(findings, place, verbose)
     raise typer.Exit(status_of(findings))
 
 
-def _certified(target: Target, checker: Path, folder: Path, settings: Mapping[str, Any]) -> Finding:
-    if not checker.is_file():
-        raise UsageError(f"the checker {checker} was not found; check the path")
-    require_writable_folder(folder)
-    return prove_every_pair(target, checker=checker, folder=folder, **settings)
+def given_inputs(target: Target, text: str) -> list[Any]:
+    """The inputs of a finite domain: a JSON list, numbers separated by commas, or "up to N of VALUES".
+
+    VALUES is LOW..HIGH, for all integers from the one to the other, or values as above. For a selection these are all
+    vectors of 1 to N utilities, for other kinds but noise all of 0 to N records.
+
+    Raises:
+        UsageError: the text is none of these.
+    """
+    match = UP_TO.fullmatch(text.strip())
+    if match is None:
+        return _values(text)
+    if target.kind is Kind.NOISE:
+        raise UsageError(f"the input of a noise target is one number; write --inputs {match['values']}")
+    listed = all_utilities if target.kind is Kind.SELECTION else all_databases
+    return list(listed(int(match["most"]), _values(match["values"])))
 
 
-def _exclude(option: str, chosen: object, others: Mapping[str, object]) -> None:
-    """Refuse options that say nothing beside another one."""
-    clashing = [name for name, value in others.items() if value is not None]
-    if chosen is not None and clashing:
-        raise UsageError(f"{option} and {', '.join(clashing)} exclude each other; leave one out")
+def _values(text: str) -> list[Any]:
+    ends = RANGE.fullmatch(text.strip())
+    if ends is not None:
+        return list(range(int(ends["low"]), int(ends["high"]) + 1))
+    try:
+        values = json_.loads(text if text.lstrip().startswith("[") else f"[{text}]")
+    except (ValueError, RecursionError):
+        raise UsageError(f"--inputs must be a JSON list, or numbers separated by commas, not {text!r}") from None
+    return list(values)

@@ -8,15 +8,20 @@ import webbrowser
 from collections.abc import Iterator, Sequence
 from concurrent.futures import as_completed
 from pathlib import Path
+from typing import Annotated
 
-from attacklab.cli import options
+from rich.console import Console
+from typer import Argument, Option
+
 from attacklab.cli.console import console
 from attacklab.cli.messages import by_name
+from attacklab.cli.options import Seed
 from attacklab.cli.where import Processes
+from attacklab.model.errors import UsageError
 from attacklab.model.files import require_writable_folder, write_whole
-from attacklab.model.findings import Verdict, read_record
+from attacklab.model.findings import Verdict
 from attacklab.reporting.experiment import (
-    MEASURED,
+    DATA,
     Data,
     Experiment,
     Settings,
@@ -27,32 +32,34 @@ from attacklab.reporting.experiment import (
 from attacklab.reporting.lab import CORPUS, FOLDER, enter_lab
 from attacklab.reporting.pages import require_index, write_index
 
-COMMITTED = Path("reports")
-"""Where records say how long each experiment took the last time."""
-
 
 def command(
-    names: options.Experiments = None,
-    budget: options.Budget = 1.0,
-    seed: options.Seed = 0,
-    output: options.Output = Path("reports-lab"),
-    browse: options.Browse = False,
+    names: Annotated[
+        list[str] | None,
+        Argument(
+            help="Names of experiments; corpus stands for all that are about the lab itself [default: all others]"
+        ),
+    ] = None,
+    budget: Annotated[
+        float, Option(min=0.0, max=1.0, help="How much to measure: 0 for a rough picture, 1 for what reports hold")
+    ] = 1.0,
+    seed: Seed = 0,
+    output: Annotated[Path, Option(help="Folder for pages, data and figures")] = Path("reports-lab"),
+    pages: Annotated[
+        bool, Option("--pages", help="Measure nothing: write the pages from the records, and mark older ones")
+    ] = False,
+    browse: Annotated[
+        bool, Option("--browse", help="Write index.html too, all pages as one, and open it in a browser")
+    ] = False,
 ) -> None:
     """Run experiments; write data, figures and a page."""
     lab = enter_lab(Path.cwd())
-    known = load_experiments(lab)
-    chosen: list[Experiment] = []
-    for name in names or [FOLDER]:
-        of_package = [experiment for experiment in known.values() if experiment.package == name]
-        chosen += of_package or [by_name(name, known, "experiment")]
     require_index(output)
-    require_writable_folder(output)
     out = console()
-    for number, (experiment, data) in enumerate(_run(lab, chosen, Settings(seed=seed, share=budget), output), 1):
-        out.print(f"[{number}/{len(chosen)}] {experiment.name}: {experiment.question}", soft_wrap=True)
-        verdicts = [finding["verdict"] for finding in data["findings"]]
-        counted = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in Verdict if verdict in verdicts)
-        out.print(f"      {data['experiment']['seconds']} s{': ' if counted else ''}{counted}", soft_wrap=True)
+    if not pages:
+        _measure(out, lab, names, Settings(seed=seed, share=budget), output)
+    elif not any((output / DATA).glob("*.json")):
+        raise UsageError(f"no record of an experiment in {output / DATA}; measure first: attacklab run NAME")
     index = write_index(output, lab)
     if browse:
         from attacklab.reporting.lab_page import lab_page  # here, because nothing else needs Markdown
@@ -65,6 +72,21 @@ def command(
     out.print(f"written: {index}", soft_wrap=True)
 
 
+def _measure(out: Console, lab: Path, names: Sequence[str] | None, settings: Settings, output: Path) -> None:
+    """Run the experiments of these names, and say what each found."""
+    known = load_experiments(lab)
+    chosen: list[Experiment] = []
+    for name in names or [FOLDER]:
+        of_package = [experiment for experiment in known.values() if experiment.package == name]
+        chosen += of_package or [by_name(name, known, "experiment")]
+    require_writable_folder(output)
+    for number, (experiment, data) in enumerate(_run(lab, chosen, settings, output), 1):
+        out.print(f"[{number}/{len(chosen)}] {experiment.name}: {experiment.question}", soft_wrap=True)
+        verdicts = [finding["verdict"] for finding in data["findings"]]
+        counted = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in Verdict if verdict in verdicts)
+        out.print(f"      {data['experiment']['seconds']} s{': ' if counted else ''}{counted}", soft_wrap=True)
+
+
 def _run(
     lab: Path, chosen: Sequence[Experiment], settings: Settings, output: Path
 ) -> Iterator[tuple[Experiment, Data]]:
@@ -72,7 +94,6 @@ def _run(
     together = [experiment for experiment in chosen if experiment.package != CORPUS]
     processes = min(len(together), os.cpu_count() or 1)
     if processes > 1:
-        together.sort(key=_seconds_before, reverse=True)  # the longest first, so that none is left to run alone
         pool = Processes(processes)
         try:
             running = {
@@ -90,8 +111,3 @@ def _run(
 def _run_by_name(lab: Path, name: str, settings: Settings, output: Path) -> Data:
     enter_lab(lab)
     return run_experiment(load_experiment(lab, FOLDER, name), settings, output)
-
-
-def _seconds_before(experiment: Experiment) -> float:
-    path = COMMITTED / MEASURED / f"{experiment.name}.json"
-    return float(read_record(path)["experiment"]["seconds"]) if path.is_file() else 0.0

@@ -3,45 +3,41 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shlex
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
+from fractions import Fraction
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
 
 import typer
 
-from attacklab.cli import COMMANDS, command_of, options
+from attacklab.cli import COMMANDS, command_of
 from attacklab.cli.mechanisms import line_of, takes_one_number
 from attacklab.cli.messages import words_of
+from attacklab.cli.options import CLAIM, INPUTS, WHERE, option
 from attacklab.libraries import Library, library_of
 from attacklab.libraries.environments import interpreter
-from attacklab.model.domains import domain_from_text, read_pairs
+from attacklab.model.claims import Claim, Metric, Stability
+from attacklab.model.domains import Records, domain_from_text, read_pairs
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import recorded_pairs
-from attacklab.model.loading import claim_of, load_target
-from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.loading import CLAIM_PARAMETERS, claim_of, load_function, load_target
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.stage import Stage
 from attacklab.model.targets import Kind, Target
 from attacklab.processes.targets import external, isolated
 from attacklab.reporting.sarif import Place
 
+AnyKind: TypeAlias = Literal["noise", "selection", "sum", "mean", "dataset", "stage"]
+"""What --kind takes: those of `Kind`, and a function that draws nothing."""
 
-def _pairs(path: Path) -> tuple[NeighbouringPair, ...]:
-    """The pairs of a file of pairs, or of the refuted claims in a record."""
-    with contextlib.suppress(OSError), path.open("rb") as file:
-        if file.read(1) == b"{":
-            return recorded_pairs(path)
-    return read_pairs(path)
-
-
-def _order_and_bound(text: str) -> tuple[float, float]:
-    try:
-        alpha, epsilon = map(float, text.split(","))
-    except ValueError:
-        raise UsageError(f"--rdp must be ALPHA,EPSILON, such as 2,0.5, not {text!r}") from None
-    return alpha, epsilon
+HERE = "here"
+"""What --in-env takes for the interpreter of this process."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,23 +47,65 @@ class TargetOptions:
     Can be pickled, so that workers load the target themselves.
     """
 
-    target: options.Target = None
-    program: options.Exec = None
-    isolate: options.Isolate = False
-    in_env: options.InEnv = None
-    seconds: options.Seconds = None
-    kind: options.Kind = None
-    epsilon: options.Epsilon = None
-    delta: options.Delta = None
-    rho: options.Rho = None
-    mu: options.Mu = None
-    rdp: options.Rdp = None
-    sensitivity: options.Sensitivity = None
-    lower: options.Lower = None
-    upper: options.Upper = None
-    relation: options.Relation = None
-    domain: options.Domain = None
-    pairs: options.Pairs = None
+    target: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TARGET", help="path/file.py:name, package.module:name or library:mechanism", show_default=False
+        ),
+    ] = None
+    kind: Annotated[AnyKind | None, option(CLAIM, "Kind of TARGET, where it is a function without a claim")] = None
+    epsilon: Annotated[float | None, option(CLAIM, "Claimed ε [default: what TARGET claims]")] = None
+    delta: Annotated[float | None, option(CLAIM, "Claimed δ [default: 0]")] = None
+    claim: Annotated[
+        str | None,
+        option(
+            CLAIM,
+            "Another claim, instead of ε and δ: rho=0.5 (ρ-zCDP), mu=1 (μ-GDP) or rdp=2:0.5,8:3 (ε of each order α); "
+            "or how far one record moves a stage: absolute=1, l1=1, l2=1, linf=1 or symmetric=1",
+            metavar="NAME=NUMBER",
+        ),
+    ] = None
+    sensitivity: Annotated[
+        float | None, option(CLAIM, "Sensitivity of the answer or of the utilities [default: 1]")
+    ] = None
+    bounds: Annotated[
+        tuple[float, float] | None,
+        option(CLAIM, "Least and largest record of a sum or mean, such as 0 1", metavar="LOW HIGH"),
+    ] = None
+    relation: Annotated[
+        Relation | None, option(INPUTS, "Relation that makes two datasets neighbours [default: any]")
+    ] = None
+    domain: Annotated[
+        str | None,
+        option(
+            INPUTS,
+            "Inputs that TARGET takes: integers, non-negative, floats, finite, special, LOW..HIGH, separated by "
+            "commas, or JSON [default: all of its kind]",
+            metavar="WORDS",
+        ),
+    ] = None
+    pairs: Annotated[
+        Path | None,
+        option(
+            INPUTS,
+            "JSON file of neighbouring pairs to try too: [{first, second, relation}, ...]; or a record of findings, "
+            "for the pairs of its refuted claims",
+            metavar="FILE",
+        ),
+    ] = None
+    program: Annotated[
+        str | None,
+        option(WHERE, "Audit this program, which answers requests on its input", "--exec", metavar="COMMAND"),
+    ] = None
+    in_env: Annotated[
+        str | None,
+        option(
+            WHERE,
+            "Run TARGET in a process of its own, with the Python of this environment or at this path; here for the "
+            "Python that audits",
+            metavar="NAME",
+        ),
+    ] = None
     folder: Path | None = None
     """The folder to load it in, in a process that was started elsewhere."""
 
@@ -82,33 +120,44 @@ class TargetOptions:
         file, _, name = (self.target or "").rpartition(":")
         return Place(Path(file).as_posix(), line_of(Path(file), name)) if file.endswith(".py") else None
 
-    def load(self) -> Target:
-        """Load the target.
-
-        Raises:
-            UsageError: the options contradict each other, or the target cannot be loaded.
-            OSError: this system cannot run it in another process.
-        """
+    def load(self) -> Target | Stage:
+        """Load the target, if the options do not contradict each other."""
         if self.folder is not None and self.folder.is_dir():  # on another machine there may be none of that name
             os.chdir(self.folder)
-        declared = self._declared()
-        return replace(self._loaded(), **declared) if declared else self._loaded()
-
-    def _loaded(self) -> Target:
         if (self.target is None) == (self.program is None):
             message = "name a target, or a program after --exec" + ("" if self.target is None else ", not both")
             raise typer.BadParameter(message, param_hint="TARGET")
-        claimed, limits = self.claimed(), self._limits()
+        if self.kind == "stage":
+            return self._stage()
+        declared: dict[str, Any] = {} if self.domain is None else {"domain": domain_from_text(self.domain)}
+        declared |= {} if self.pairs is None else {"pairs": _pairs(self.pairs)}
+        loaded = self._loaded()
+        return replace(loaded, **declared) if declared else loaded
+
+    def _loaded(self) -> Target | Stage:
+        claimed = self.claimed()
         if self.program is not None:
-            return external(self._words(self.program), **claimed, **limits)
+            return external(self._words(self.program), **claimed)
         name = str(self.target)
         if self.in_env is not None:
-            return isolated(name, python=interpreter(self.in_env, Path.cwd()), **claimed, **limits)
-        if self.isolate or self.library is not None:
-            return isolated(name, **claimed, **limits)
-        if limits:
-            raise UsageError("--seconds limits another process; add --isolate or --in-env, or leave it out")
-        return load_target(name, **claimed)
+            return isolated(name, python=self._python(self.in_env), **claimed)
+        return isolated(name, **claimed) if self.library is not None else load_target(name, **claimed)
+
+    def _stage(self) -> Stage:
+        """A stage: its claim is a stability, and its domain is the type of a record, or which numbers records are."""
+        given = {"epsilon", "delta", "sensitivity", "bounds", "program", "in_env"}
+        if refused := [_option(name) for name in sorted(given) if getattr(self, name) is not None]:
+            raise UsageError(f"a stage takes no {' or '.join(refused)}; leave that out")
+        claim = self.claim and _claim_of(self.claim)
+        if not isinstance(claim, Stability):
+            raise UsageError(
+                "a stage claims how far one record moves it; add --claim absolute=1 (or l1, l2, linf, symmetric)"
+            )
+        declared: dict[str, Any] = {"relation": self.relation} if self.relation else {}
+        declared |= {"domain": _records(self.domain)} if self.domain else {}
+        declared |= {"pairs": _pairs(self.pairs)} if self.pairs else {}
+        function = load_function(str(self.target))
+        return Target.stage(function, stability=float(claim.bound), metric=claim.metric, **declared)
 
     def elsewhere(self) -> TargetOptions:
         """The same target for a process that works in another folder."""
@@ -117,7 +166,7 @@ class TargetOptions:
             file, separator, name = target.rpartition(":")
             target = f"{Path(file).resolve()}{separator}{name}" if Path(file).is_file() else target
         if python is not None:  # absolute, not resolved: a link to an interpreter tells it where its packages are
-            python = str(Path(interpreter(python, Path.cwd())).absolute())
+            python = str(Path(self._python(python)).absolute())
         pairs = None if self.pairs is None else self.pairs.resolve()
         return replace(self, target=target, in_env=python, pairs=pairs, folder=Path.cwd())
 
@@ -129,81 +178,92 @@ class TargetOptions:
     def spec(self, rest: Mapping[str, object] | None = None) -> str:
         """The words of a command line that load this target again, with the rest of its options by their names."""
         named = {_option(field.name): getattr(self, field.name) for field in fields(self)[1:-1]}
-        words = [] if self.target is None else [shlex.quote(self.target)]
-        for option, value in {**named, **(rest or {})}.items():
-            for item in value if isinstance(value, list) else (value,):
-                if item is True:
-                    words.append(option)
-                elif item is not None and item is not False:
-                    words += [option, shlex.quote(str(item))]
-        return " ".join(words)
+        words = [] if self.target is None else [self.target]
+        for name, value in {**named, **(rest or {})}.items():
+            if value is not None and value is not False:
+                values = value if isinstance(value, tuple) else () if value is True else (value,)
+                words += [name, *map(str, values)]
+        return shlex.join(words)
 
     @classmethod
     def of_spec(cls, spec: str) -> TargetOptions:
-        """The options that `spec` wrote, read again, without those that say which pairs are proved, and how.
-
-        Raises:
-            UsageError: it is not such a text.
-        """
+        """The options that `spec` wrote, read again, without those that say which pairs are proved, and how."""
         words = shlex.split(spec)
-        name = "prove" if {"--first", "--inputs", "--all"} & set(words) else "audit"
+        name = "prove" if {"--inputs", "--all"} & set(words) else "audit"
         try:
             read = command_of(next(known for known in COMMANDS if known.name == name)).make_context(name, words).params
         except Exception as error:  # whatever the parser says
             raise UsageError(f"{spec} does not name a target as attacklab audit does") from error
-        if name == "prove":
-            del read["seconds"]  # of the proof
         named = {one.name for one in fields(cls)}
-        return cls(**{key: value for key, value in read.items() if key in named and value not in (None, (), [])})
+        return cls(**{key: value for key, value in read.items() if key in named and value is not None})
 
     def claimed(self) -> dict[str, Any]:
-        """What the target is told: its kind, its claim and the parameters of that kind.
-
-        Raises:
-            UsageError: the options contradict each other.
-        """
-        if (self.lower is None) != (self.upper is None):
-            raise UsageError("--lower and --upper go together; give both or neither")
-        bounds = None if self.lower is None else (self.lower, self.upper)
-        values = {"sensitivity": self.sensitivity, "relation": self.relation, "bounds": bounds}
-        rest = {name: value for name, value in values.items() if value is not None}
-        claim, kind = self._claim(), self.kind
+        """What the target is told: its kind, its claim and the parameters of that kind."""
+        names = ("epsilon", "delta", "sensitivity", "relation", "bounds")
+        told = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        if self.claim is not None:
+            if told.keys() & {"epsilon", "delta"}:
+                raise UsageError("--claim takes the place of --epsilon and --delta; leave them out")
+            told["claim"] = _claim_of(self.claim)
+            if isinstance(told["claim"], Stability):
+                raise UsageError(f"--claim {self.claim} is the claim of a stage; add --kind stage")
+        kind = None if self.kind is None else Kind(self.kind)
         file, _, name = (self.target or "").rpartition(":")
-        if kind is None and claim and file.endswith(".py") and takes_one_number(Path(file), name):
+        is_claimed = "epsilon" in told or "claim" in told
+        if kind is None and is_claimed and file.endswith(".py") and takes_one_number(Path(file), name):
             kind = Kind.NOISE
-        return {"kind": kind, **claim, **rest}
+        return {"kind": kind, **told}
 
-    def _claim(self) -> dict[str, Any]:
-        """The claim as what loads a target takes it: an epsilon and delta, or a claim, or nothing."""
-        names = ("epsilon", "delta", "rho", "mu", "rdp")
-        said = {name: getattr(self, name) for name in names if getattr(self, name) not in (None, [])}
-        if len(said) > 1 and list(said) != ["epsilon", "delta"]:
-            named = " and ".join(map(_option, said))
-            raise UsageError(f"{named} exclude each other; give --epsilon (and --delta), --rho, --mu or --rdp")
-        if self.rdp:
-            said["rdp"] = [_order_and_bound(text) for text in self.rdp]
-        for name in ("rho", "mu", "rdp"):
-            if name in said:
-                return {"claim": claim_of(name, said[name])}
-        return said
-
-    def _declared(self) -> dict[str, Any]:
-        declared: dict[str, Any] = {} if self.domain is None else {"domain": domain_from_text(self.domain)}
-        return declared if self.pairs is None else declared | {"pairs": _pairs(self.pairs)}
-
-    def _limits(self) -> dict[str, Any]:
-        return {} if self.seconds is None else {"seconds": self.seconds}
+    def _python(self, name: str) -> str:
+        return sys.executable if name == HERE else interpreter(name, Path.cwd())
 
     def _words(self, command: str) -> list[str]:
-        if self.isolate:
-            raise UsageError("a program after --exec always runs in a process of its own; leave --isolate out")
         if self.in_env is not None:
             raise UsageError("a program after --exec does not run in a Python environment; leave --in-env out")
-        if self.kind is None or all(value is None for value in (self.epsilon, self.rho, self.mu, self.rdp or None)):
-            raise UsageError(
-                "a program after --exec needs --kind and a claim; add --kind and one of --epsilon, --rho, --mu, --rdp"
-            )
+        if self.kind is None or (self.epsilon is None and self.claim is None):
+            raise UsageError("a program after --exec needs --kind and a claim; add --kind, and --epsilon or --claim")
         return words_of(command)
+
+
+def _pairs(path: Path) -> tuple[NeighbouringPair, ...]:
+    """The pairs of a file of pairs, or of the refuted claims in a record."""
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        if file.read(1) == b"{":
+            return recorded_pairs(path)
+    return read_pairs(path)
+
+
+def _claim_of(text: str) -> Claim:
+    """The claim that --claim writes: a name, and a number or the ε of each order α."""
+    name, _, value = text.partition("=")
+    try:
+        if name in list(Metric):
+            return Stability(Fraction(float(value)), Metric(name))
+        if name in CLAIM_PARAMETERS:
+            orders = [tuple(map(float, order.split(":"))) for order in value.split(",")] if name == "rdp" else None
+            return claim_of(name, orders or float(value))
+    except UsageError:
+        raise
+    except (ValueError, OverflowError):
+        pass
+    raise UsageError(
+        f"--claim must be rho=0.5, mu=1 or rdp=2:0.5,8:3, or of a stage absolute=1, l1=1, l2=1, linf=1 or symmetric=1, "
+        f"not {text!r}"
+    )
+
+
+def _records(text: str) -> Any:
+    """The records of a stage: float, int or str, a JSON list of all there are, or a domain of numbers."""
+    types = {"float": float, "int": int, "str": str}
+    if text in types:
+        return types[text]
+    if text.startswith("["):
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise UsageError(f"--domain is not JSON: {error}; write a list of records such as [0, 1]") from error
+    domain = domain_from_text(text)
+    return domain if domain.shape else replace(domain, shape=Records())
 
 
 def takes_target(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -7,17 +7,16 @@ import importlib
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from attacklab.auditing.referee import DEFAULT_ALPHA
-from attacklab.cli import options
+from attacklab.cli.console import console
 from attacklab.cli.messages import say, words_of
-from attacklab.cli.options import VectorsAction
-from attacklab.cli.output import Files
-from attacklab.cli.status import Status
+from attacklab.cli.options import Alpha, Json, Seed
+from attacklab.cli.output import Files, print_worst, status_of_cases
 from attacklab.model.errors import UsageError
 from attacklab.model.files import require_writable_folder, write_whole
 from attacklab.model.findings import Verdict, environment, to_text
@@ -28,9 +27,7 @@ from attacklab.vectors.checking import FAILURES_IN_A_ROW, Budget, CaseFinding, V
 
 FOLDER = Path("vectors")
 SCHEMA = "attacklab/vectors/1"
-DEFAULT_TRIALS = 2_000
-SHOWN = 10
-"""Findings of one type that are printed; `--json` writes all."""
+NOTHING = "nothing was checked: the program has none of these mechanisms"
 
 RIGHT = (Verdict.PROVED, Verdict.NOT_DETECTED)
 COLUMNS = dict(zip((*RIGHT, Verdict.VIOLATED, Verdict.ERROR, Verdict.NOT_APPLICABLE), (0, 0, 1, 2, 3), strict=True))
@@ -38,21 +35,29 @@ COLUMNS = dict(zip((*RIGHT, Verdict.VIOLATED, Verdict.ERROR, Verdict.NOT_APPLICA
 
 
 def command(
-    action: options.Vectors,
-    files: options.VectorFiles = None,
-    program: options.VectorsExec = None,
-    trials: options.VectorTrials = DEFAULT_TRIALS,
-    alpha: options.Alpha = DEFAULT_ALPHA,
-    seed: options.Seed = 0,
-    seconds: options.ProgramSeconds = DEFAULT_SECONDS,
-    json: options.Json = None,
-    output: options.VectorOutput = FOLDER,
+    action: Annotated[
+        Literal["write", "check"],
+        typer.Argument(help="write: all files, into vectors/ of a checkout; check: hold a program to files"),
+    ],
+    files: Annotated[
+        list[str] | None, typer.Argument(metavar="FILE", help="Files of vectors [default: all in vectors/]")
+    ] = None,
+    program: Annotated[
+        str | None,
+        typer.Option("--exec", metavar="COMMAND", help="Check this program, which answers requests on its input"),
+    ] = None,
+    trials: Annotated[
+        int, typer.Option(min=1, help="Outputs of each input to draw for the types law and pair")
+    ] = 2_000,
+    alpha: Alpha = DEFAULT_ALPHA,
+    seed: Seed = 0,
+    json: Json = None,
 ) -> None:
     """Write test vectors, or hold a program to them."""
-    if action is VectorsAction.WRITE:
+    if action == "write":
         if files or program or json:
-            raise UsageError("write takes --output only; it writes the files of all types")
-        _write(output)
+            raise UsageError("write takes nothing else; it writes the files of all types")
+        _write()
         return
     if not program:
         raise UsageError("check needs the program under test: --exec COMMAND")
@@ -62,47 +67,33 @@ def command(
     read = [read_file(file) for file in chosen]
     written = Files(json)
     written.require_writable()
-    with contextlib.closing(VectorProgram(words_of(program), seconds)) as asked:
+    with contextlib.closing(VectorProgram(words_of(program), DEFAULT_SECONDS)) as asked:
         findings = list(check(read, asked, Budget(trials, alpha, seed)))
     text = to_text({"schema": SCHEMA, "environment": environment(), "findings": [*map(CaseFinding.to_json, findings)]})
     written.leave(text, lambda: _print(findings))
     cases = sum(file["cases"] for file in read)
     if left := cases - len(findings):
         say(f"gave up after {FAILURES_IN_A_ROW} errors in a row; {left} of {cases} cases were not checked")
-    raise typer.Exit(_status(findings))
+    raise typer.Exit(status_of_cases({finding.verdict for finding in findings}, NOTHING))
 
 
-def _write(folder: Path) -> None:
+def _write() -> None:
     enter_lab(Path.cwd())
-    require_writable_folder(folder)
+    require_writable_folder(FOLDER)
     for name, content in importlib.import_module("experiments.vectors").contents():
-        write_whole(folder / name, content)
-        typer.echo(f"written: {folder / name}")
-
-
-def _status(findings: Sequence[CaseFinding]) -> Status:
-    verdicts = {finding.verdict for finding in findings}
-    if Verdict.VIOLATED in verdicts:
-        return Status.REFUTED
-    if Verdict.ERROR in verdicts:
-        return Status.FAILED
-    if verdicts <= {Verdict.NOT_APPLICABLE}:
-        say("nothing was checked: the program has none of these mechanisms")
-        return Status.FAILED
-    return Status.OK
+        write_whole(FOLDER / name, content)
+        typer.echo(f"written: {FOLDER / name}")
 
 
 def _print(findings: Sequence[CaseFinding]) -> None:
-    console = Console(markup=False, highlight=False, soft_wrap=True)
-    for verdict in (Verdict.VIOLATED, Verdict.ERROR):
-        matching = [finding for finding in findings if finding.verdict is verdict]
-        for finding in matching[:SHOWN]:
-            flags = ", ".join(finding.flags)
-            console.print(f"{verdict} {finding.type} {finding.case} {finding.mechanism} [{flags}]: {finding.reason}")
-        if len(matching) > SHOWN:
-            console.print(f"… and {len(matching) - SHOWN} more {verdict}; --json FILE writes all")
+    out = console()
+    lines: dict[Verdict, list[str]] = {}
+    for finding in findings:
+        told = f"{finding.type} {finding.case} {finding.mechanism} [{', '.join(finding.flags)}]: {finding.reason}"
+        lines.setdefault(finding.verdict, []).append(told)
+    print_worst(out, lines)
     table = Table("type", "flag", "right", "wrong", "error", "skipped", box=None)
     counts = Counter((finding.type, flag, COLUMNS[finding.verdict]) for finding in findings for flag in finding.flags)
     for type_, flag in sorted({(type_, flag) for type_, flag, _ in counts}):
         table.add_row(type_, flag, *(str(counts[type_, flag, column]) for column in range(4)))
-    console.print(table)
+    out.print(table)

@@ -137,7 +137,7 @@ class _Explorer:
         if not law.values:
             raise NeverEnds(
                 f"{_name(sampler)} gave no outcome in {self._runs:,} runs of at most {self._limits.draws:,} draws; "
-                "make sure that it ends, or if it does, allow more by --runs or Limits(runs=..., draws=...)"
+                "make sure that it ends, or if it does, allow more by Limits(runs=..., draws=...)"
             )
         return Law(self._masses(law), obstacle=self._obstacle[1])
 

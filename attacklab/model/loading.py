@@ -24,6 +24,7 @@ from attacklab.model.domains import Domain
 from attacklab.model.errors import UsageError, UsageTypeError, in_one_line, passes_through
 from attacklab.model.random_bits import SeededBits
 from attacklab.model.releases import as_release, member, name_of
+from attacklab.model.stage import Stage
 from attacklab.model.targets import Declared, Kind, Sampler, Target, described, refuse_class
 
 CLAIM_PARAMETERS = ("rho", "mu", "rdp")
@@ -37,14 +38,14 @@ def load_target(
     epsilon: float | None = None,
     claim: Claim | None = None,
     **parameters: Any,
-) -> Target:
-    """Load a target by its name.
+) -> Target | Stage:
+    """Load a target or a stage by its name.
 
     Args:
-        spec: `path/to/file.py:name`, `package.module:name` or `library:mechanism`. The name may be a `Target`, a
-            function that makes one or describes it in a dict (called with `epsilon=...` if an ε is given, and with
-            what `parameters_of` says if a claim is), or, with a `kind`, a bare release function or sampler, or a
-            function or method `object.method` of one value.
+        spec: `path/to/file.py:name`, `package.module:name` or `library:mechanism`. The name may be a `Target` or
+            a stage, a function that makes one or describes it in a dict (called with `epsilon=...` if an ε is given,
+            and with what `parameters_of` says if a claim is), or, with a `kind`, a bare release function or sampler, or
+            a function or method `object.method` of one value.
         kind: the kind of a bare function.
         epsilon: the claimed ε; a bare function needs it or a claim.
         claim: instead of ε and δ, a claim of any other kind.
@@ -60,7 +61,8 @@ def load_target(
     budget: dict[str, Any] = {} if epsilon is None else {"epsilon": PrivacyClaim(epsilon).epsilon}
     if kind is not None:
         require_claim(spec, epsilon, claim)
-    if isinstance(value, Target):
+    target: Target | Stage
+    if isinstance(value, Target | Stage):
         if kind is not None or claim is not None or budget or parameters:
             also = "the kind and " * (kind is not None)
             raise UsageError(f"{spec} is a target with a claim of its own; leave {also}the parameters out")
@@ -84,7 +86,7 @@ def _found(module: ModuleType, name: str, spec: str, kind: Kind | None) -> Any:
         hint = f"did you mean {near[0]!r}?" if near else f"targets in it: {', '.join(known) or 'none'}"
         raise UsageError(f"{place_and_name(spec)[0]} has no {name!r}; {hint}")
     refuse_class(value)
-    if not isinstance(value, Target) and not callable(value):
+    if not isinstance(value, Target | Stage) and not callable(value):
         named = "neither a Target nor a function"
         wanted = named if kind is None else "not a function; name a sampler or a release function"
         raise UsageTypeError(f"{spec} is {described(value)}, {wanted}")
@@ -212,8 +214,7 @@ def require_claim(spec: str, epsilon: float | None, claim: Claim | None) -> None
     """
     if epsilon is None and claim is None:
         raise UsageError(
-            f"{spec} is taken as a release function or a sampler, which needs a claim; "
-            "add --epsilon, --rho, --mu or --rdp"
+            f"{spec} is taken as a release function or a sampler, which needs a claim; add --epsilon or --claim"
         )
 
 
@@ -265,7 +266,7 @@ def read_claim(data: Any, spec: str) -> Claim:
         raise UsageError(f"the claim in what {spec} returned: {error}") from error
 
 
-def _called(maker: Callable[..., Any], spec: str, parameters: dict[str, Any]) -> Target:
+def _called(maker: Callable[..., Any], spec: str, parameters: dict[str, Any]) -> Target | Stage:
     guess = "a sampler" if takes_bits(maker) else "a release function"
     needed = f"{spec} looks like {guess}; add --kind and --epsilon, or name a Target"
     signature = inspect.signature(maker)
@@ -286,7 +287,7 @@ def _called(maker: Callable[..., Any], spec: str, parameters: dict[str, Any]) ->
         raise
     if isinstance(result, dict):
         return described_target(result, spec, getattr(maker, "__name__", spec.rpartition(":")[2]))
-    if not isinstance(result, Target):
+    if not isinstance(result, Target | Stage):
         raise UsageError(f"{needed} (it returned {described(result)})")
     return result
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from attacklab.attacks import Attack
     from attacklab.model.findings import Finding
     from attacklab.model.neighbours import NeighbouringPair
+    from attacklab.model.stage import Stage
     from attacklab.model.targets import Release, Sampler, Target
     from attacklab.pytest_plugin.report import AuditedTest
 
@@ -35,10 +36,7 @@ SECONDS = 60.0
 """How long the proofs of a test may take."""
 
 CLAIM = "dp_claim"
-CLAIM_ARGUMENTS = (
-    *("epsilon", "delta", "rho", "mu", "rdp", "claim"),
-    *("sensitivity", "bounds", "kind", "relation", "domain", "pairs"),
-)
+CLAIM_ARGUMENTS = "epsilon=, delta=, rho=, mu=, rdp=, claim=, sensitivity=, bounds=, kind=, relation=, domain=, pairs="
 KINDS_OF_CLAIM = ("epsilon", "rho", "mu", "rdp", "claim")
 DECLARATIONS = ("domain", "pairs")
 """What the marker may add to a Target, besides a relation."""
@@ -81,13 +79,10 @@ class _Run:
         """Write the files that were asked for."""
         if self.json is None and self.sarif is None:
             return
-        from attacklab.model.files import write_whole
-        from attacklab.model.findings import to_text
-        from attacklab.pytest_plugin.report import record_of, sarif_of
+        from attacklab.pytest_plugin.report import record_of, sarif_of, to_text, write_whole
 
-        for path, make in ((self.json, record_of), (self.sarif, sarif_of)):
-            if path is None:
-                continue
+        made = ((self.json, record_of), (self.sarif, sarif_of))
+        for path, make in ((path, make) for path, make in made if path is not None):
             try:  # from where pytest was started: a test may have gone elsewhere
                 write_whole(session.config.invocation_params.dir / path, to_text(make(self.in_order())))
             except OSError as error:
@@ -133,7 +128,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Read the options."""
     config.addinivalue_line(
         "markers",
-        f"{CLAIM}({', '.join(f'{name}=' for name in CLAIM_ARGUMENTS)}): the claim of the function that {FIXTURE} "
+        f"{CLAIM}({CLAIM_ARGUMENTS}): the claim of the function that {FIXTURE} "
         f"or {PROOF} is called with; for a Target, only relation, domain and pairs may be given.",
     )
     run = _Run(**{option.name.removeprefix("dp_"): option.value(config) for option in OPTIONS})
@@ -162,43 +157,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     session.config.stash[_RUN].audits = frozenset(audits)
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Check markers while their module is collected, so that a wrong one is reported under xdist too."""
-    for marker in metafunc.definition.iter_markers(CLAIM):
-        unknown = [name for name in marker.kwargs if name not in CLAIM_ARGUMENTS]
-        if unknown or marker.args:
-            raise pytest.Collector.CollectError(
-                f"{metafunc.definition.nodeid}: {CLAIM} takes only the keyword arguments {', '.join(CLAIM_ARGUMENTS)}; "
-                f"remove {', '.join([*unknown, *map(repr, marker.args)])}"
-            )
-        claims = [name for name in (*KINDS_OF_CLAIM, "delta") if name in marker.kwargs]
-        if len(claims) > 1 and claims != ["epsilon", "delta"]:
-            named = " and ".join(claims)
-            raise pytest.Collector.CollectError(
-                f"{metafunc.definition.nodeid}: {CLAIM} takes one claim: epsilon (and delta), rho, mu, rdp or claim, "
-                f"not {named} together"
-            )
-
-
 @pytest.fixture
 def dp_audit(request: pytest.FixtureRequest) -> Judge:
     """Audit a target; fail the test unless nothing was detected, and skip it if sampling cannot refute the claim.
 
-    A test calls it as `dp_audit(target, *, attacks=None, ideal_noise=False)`.
-
-    Args:
-        request: pytest's, for the test.
-        target: a `Target`, or a release function whose claim is in the marker `dp_claim`.
-        attacks: your own attacks; by default the registered ones, or those named by --dp-attacks.
-        ideal_noise: whether to take the samplers at their word, and to ask for the code around them.
-
-    Returns:
-        The findings, if the test was not failed or skipped.
-
-    Raises:
-        TypeError: `target` is neither, or the marker and the target contradict each other.
-        ValueError: the claim is out of range, or `attacks` is empty.
-        RuntimeError: the test has already audited a target.
+    A test calls it as `dp_audit(target, *, attacks=None, ideal_noise=False)`, and gets the findings. The target is a
+    `Target`, a stage, or a release function whose claim is in the marker `dp_claim`. Give attacks of your own to run
+    them instead of the registered ones; `ideal_noise` takes the samplers at their word, and asks for the code around.
     """
     item: pytest.Item = request.node
     run = item.config.stash[_RUN]
@@ -211,25 +176,10 @@ def dp_audit(request: pytest.FixtureRequest) -> Judge:
 def dp_prove(request: pytest.FixtureRequest) -> Judge:
     """Prove a target's claim; fail the test unless it is proved on every pair, if only with slack.
 
-    A test calls it as `dp_prove(target, *, pairs=None, inputs=None, seconds=60.0)`.
-
-    Args:
-        request: pytest's, for the test.
-        target: a `Target` that has a sampler, or a `sampler(input, bits)` whose claim is in the marker `dp_claim`.
-        pairs: the neighbouring pairs; by default those that the target or the marker declares, and where there are
-            none, one as far apart as the target's kind allows.
-        inputs: instead of pairs, the inputs of a finite domain, of which every pair of neighbours is tried; see
-            `attacklab.model.domains.finite` for lists of all small ones.
-        seconds: how long all of it may take.
-
-    Returns:
-        The findings, one for each pair, or one for all inputs, if the test did not fail.
-
-    Raises:
-        TypeError: `target` is neither, or the marker and the target contradict each other.
-        ValueError: the claim is out of range, the target has no sampler, or claims nothing of a pair; pairs and
-            inputs were both given, or no two inputs are neighbours.
-        RuntimeError: the test has already audited or proved a target.
+    A test calls it as `dp_prove(target, *, pairs=None, inputs=None, seconds=60.0)`, and gets the findings. The target
+    is a `Target` with a sampler, or a `sampler(input, bits)` whose claim is in the marker `dp_claim`. Without pairs
+    those are proved that are declared, or one as far apart as the target's kind allows; with inputs, every pair of
+    neighbours among them.
     """
     return _judging(request.node, functools.partial(_proved, request.node))
 
@@ -266,7 +216,7 @@ def _judging(item: pytest.Item, judge: Callable[..., AuditedTest]) -> Judge:
 def _audited(
     item: pytest.Item,
     run: _Run,
-    target: Target | Release,
+    target: Target | Stage | Release,
     *,
     attacks: Sequence[Attack] | None = None,
     ideal_noise: bool = False,
@@ -274,8 +224,13 @@ def _audited(
     from attacklab.attacks import Alignment
     from attacklab.auditing.first_outputs import without_variety
     from attacklab.auditing.referee import Audit, after, aligned_first, chosen_attacks
+    from attacklab.model.stage import Stage
+    from attacklab.stages.search import stability
 
     claimed = _claimed(item, target, FIXTURE)
+    if isinstance(claimed, Stage):
+        found = replace(stability(claimed, seed=run.seed), replay=shlex.join(["pytest", item.nodeid]))
+        return _test_of(item, [found], seed=run.seed)
     chosen = chosen_attacks(attacks, _registered(run.attacks), ideal_noise=ideal_noise)
     if not chosen:
         raise UsageError(f"{FIXTURE} was given no attacks; leave attacks= out to run the registered ones")
@@ -308,8 +263,11 @@ def _proved(
     seconds: float = SECONDS,
 ) -> AuditedTest:
     from attacklab.laws.proof import prove, prove_all
+    from attacklab.model.stage import Stage
 
     claimed = _claimed(item, target, PROOF)
+    if isinstance(claimed, Stage):
+        raise UsageTypeError(f"{claimed.name} is a stage, which is decided without laws: give it to {FIXTURE}")
     if inputs is not None:
         if pairs is not None:
             raise UsageError(f"{PROOF} takes pairs or inputs; leave one out")
@@ -332,18 +290,19 @@ def _test_of(item: pytest.Item, findings: Sequence[Finding], **settings: Any) ->
     return AuditedTest(test=item.nodeid, place=place, findings=made, **settings)
 
 
-def _claimed(item: pytest.Item, target: Target | Release | Sampler, fixture: str) -> Target:
+def _claimed(item: pytest.Item, target: Target | Stage | Release | Sampler, fixture: str) -> Target | Stage:
     """The target with what its marker says."""
     marker = item.get_closest_marker(CLAIM)
     mark = dict(marker.kwargs) if marker else {}
     from attacklab.model.domains import domain_from_text
     from attacklab.model.loading import CLAIM_PARAMETERS, claim_of, made_target
+    from attacklab.model.stage import Stage
     from attacklab.model.targets import Kind, Target
 
     relation = mark.pop("relation", None)
     if isinstance(mark.get("domain"), str):
         mark["domain"] = domain_from_text(mark["domain"])
-    if isinstance(target, Target):
+    if isinstance(target, Target | Stage):
         declared = {name: mark.pop(name) for name in DECLARATIONS if name in mark}
         target = replace(target, **declared)
         if mark:

@@ -5,29 +5,19 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import pytest
 
 Parsed = TypeVar("Parsed")
 
 
-@dataclass(frozen=True)
-class Option:
-    """An option of pytest, and the ini setting of the same name.
-
-    Attributes:
-        name: the name of the ini setting; the option's has dashes for underscores.
-        parse: reads the value from text, or raises `argparse.ArgumentTypeError`.
-        default: the value where neither is given.
-        metavar: what stands for the value in the help.
-        help: one line: what it sets, in which unit, and the default.
-    """
+class Option(NamedTuple):
+    """An option of pytest, and the ini setting of the same name, which has underscores for dashes."""
 
     name: str
-    parse: Callable[[str], Any]
+    parse: Callable[[str], Any]  # raises `argparse.ArgumentTypeError`
     default: Any
     metavar: str
     help: str
@@ -43,25 +33,23 @@ class Option:
         Raises:
             pytest.UsageError: the value in the ini file is out of range.
         """
-        entered = config.getoption(self.name)
-        written = config.getini(self.name)
+        entered, written = config.getoption(self.name), config.getini(self.name)
         if entered is not None or not written:
             return self.default if entered is None else entered
         try:
             return self.parse(written)
-        except (argparse.ArgumentTypeError, ValueError) as error:
+        except argparse.ArgumentTypeError as error:
             raise pytest.UsageError(f"ini setting {self.name}: {error}") from error
 
 
 def _within(kind: Callable[[str], Parsed], allowed: Callable[[Parsed], bool], words: str) -> Callable[[str], Parsed]:
     def parse(text: str) -> Parsed:
         try:
-            value = kind(text)
+            if allowed(value := kind(text)):
+                return value
         except ValueError:
-            raise argparse.ArgumentTypeError(f"must be {words}, not {text!r}") from None
-        if not allowed(value):
-            raise argparse.ArgumentTypeError(f"must be {words}, not {text!r}")
-        return value
+            pass
+        raise argparse.ArgumentTypeError(f"must be {words}, not {text!r}")
 
     return parse
 

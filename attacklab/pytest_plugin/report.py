@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from attacklab.model.files import write_whole as write_whole
 from attacklab.model.findings import Finding, Verdict, decisive, record
+from attacklab.model.findings import to_text as to_text
 from attacklab.model.plain_text import plain
 from attacklab.reporting.sarif import Place, sarif_log
 from attacklab.reporting.screen import Screen, screen

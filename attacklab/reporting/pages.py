@@ -71,32 +71,12 @@ def write_index(reports: Path, lab: Path | None = None) -> Path:
         UsageError: a file there is not a record, lacks what its page shows, or names a figure that is missing.
         OSError: the folder cannot be written.
     """
-    records = list(_records(reports, lab))
-    for path, text in _rendered(reports, records).items():
+    for path, text in rendered(reports, lab).items():
         if text is None:
             path.unlink(missing_ok=True)
         else:
             write_whole(path, text)
     return reports / INDEX_NAME
-
-
-def outdated(reports: Path, lab: Path) -> tuple[list[str], list[Path]]:
-    """What a folder of reports says that the code of the checkout no longer does.
-
-    Returns:
-        The experiments whose records other code made, and the files that `write_index` would write otherwise: pages
-        that do not say so among them.
-
-    Raises:
-        UsageError: as `write_index`.
-    """
-    records = list(_records(reports, lab))
-    differing = [
-        path
-        for path, text in _rendered(reports, records).items()
-        if text != (path.read_text(encoding="utf-8") if path.is_file() else None)
-    ]
-    return [record.name for record in records if record.made is not None], differing
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +144,9 @@ def _when_and_where(environment: Mapping[str, str]) -> str:
     return "{} on {system} {machine} with Python {python} and numpy {numpy}".format(date, **environment)
 
 
-def _rendered(reports: Path, records: Sequence[_Record]) -> dict[Path, str | None]:
-    """The text of every page and long table; None for a table that is short, and so in its page."""
-    texts: dict[Path, str | None] = {}
+def rendered(reports: Path, lab: Path | None = None) -> dict[Path, str | None]:
+    """What `write_index` writes: the text of every page and long table; None for a table that is in its page."""
+    records, texts = list(_records(reports, lab)), dict[Path, str | None]()
     for record in records:
         try:
             texts |= _pages(record)

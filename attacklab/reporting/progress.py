@@ -44,18 +44,15 @@ def status_line(console: Console) -> Iterator[Callable[[str], None]]:
         with console.status("") as status:
             yield lambda line: status.update(escape(plain(line)))
     else:
-        yield _Now(console)
+        told = time.monotonic()
 
+        def tell(line: str) -> None:
+            nonlocal told
+            if time.monotonic() - told >= LINE_SECONDS:
+                console.print(plain(line), markup=False, highlight=False, soft_wrap=True)
+                told = time.monotonic()
 
-class _Now:
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._told = time.monotonic()
-
-    def __call__(self, line: str) -> None:
-        if time.monotonic() - self._told >= LINE_SECONDS:
-            self._console.print(plain(line), markup=False, highlight=False, soft_wrap=True)
-            self._told = time.monotonic()
+        yield tell
 
 
 def _told(at: Advance) -> str:

@@ -4,7 +4,7 @@ Where parameters say `metrics=[Metrics.SUM]`, let them say `metrics=[], custom_c
 step)]`. PipelineDP's own mechanisms cannot be replaced in an aggregation: its combiners make them by themselves.
 
     attacklab audit examples/exactdp/pipelinedp_sum.py:release --in-env pipelinedp-0.3.1 --kind sum --epsilon 1 \
-        --lower 0 --upper 8 --relation add-remove
+        --bounds 0 8 --relation add-remove
 """
 
 from __future__ import annotations

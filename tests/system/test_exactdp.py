@@ -67,7 +67,7 @@ WRITE = "print(json.dumps(exactdp.laplace(epsilon=1, step=1).certificate('laplac
 ADAPTED = {
     "diffprivlib-0.6.6": "diffprivlib_laplace --kind noise --trials 5000",
     "opacus-1.6.0": "opacus_gradient --kind noise --delta 1e-5 --trials 5000",
-    "pipelinedp-0.3.1": "pipelinedp_sum --kind sum --lower 0 --upper 8 --relation add-remove --trials 1000",
+    "pipelinedp-0.3.1": "pipelinedp_sum --kind sum --bounds 0 8 --relation add-remove --trials 1000",
     "tumult-0.20.0": "tumult_laplace --kind noise --trials 5000",
 }
 """The example of each environment, and how it is audited."""

@@ -65,7 +65,7 @@ def find_checker(folder: Path) -> Path:
     for place in (folder, *folder.parents):
         if (place / CHECKER).is_file():
             return place / CHECKER
-    raise UsageError(f"there is no {CHECKER} in {folder} or above it; name the checker by --checker")
+    raise UsageError(f"there is no {CHECKER} in {folder} or above it; run it in a clone of this repository")
 
 
 def prove_every_pair(

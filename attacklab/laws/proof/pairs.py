@@ -160,4 +160,4 @@ def _apart(target: Target) -> NeighbouringPair:
         if target.relation is Relation.SUBSTITUTE:
             return NeighbouringPair.records([lower], [upper], Relation.SUBSTITUTE)
         return NeighbouringPair.records([lower], [lower, upper], Relation.ADD_REMOVE)
-    raise UsageError(f"a {target.kind} target needs a pair of its own; give --first and --second, or declare its pairs")
+    raise UsageError(f"a {target.kind} target needs a pair of its own; give --inputs, or declare its pairs")

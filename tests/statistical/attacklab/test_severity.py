@@ -10,8 +10,8 @@ import pytest
 
 from attacklab.attacks import SPECIAL_VALUES
 from attacklab.auditing.referee import audit
+from attacklab.cli.messages import Status
 from attacklab.cli.output import status_of
-from attacklab.cli.status import Status
 from attacklab.model.domains import Domain
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.targets import Target

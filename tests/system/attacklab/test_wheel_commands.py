@@ -26,7 +26,7 @@ def _listed(help_text: str) -> list[str]:
 
 
 def test_the_help_lists_what_runs_without_a_clone_and_in_a_clone_everything(attacklab: str, tmp_path: Path) -> None:
-    assert NEED_LAB == ["run", "reports", "demo", "challenge"]
+    assert NEED_LAB == ["run", "demo", "challenge"]
     assert _listed(run([attacklab, "--help"], tmp_path).stdout) == LISTED
     assert _listed(run([attacklab, "--help"], ROOT).stdout) == [command.name for command in COMMANDS]
     (tmp_path / "pyproject.toml").write_text("[tool", "utf-8")

@@ -86,6 +86,17 @@ def renamed():
 
 target = Target.noise(sound, epsilon=1.0)
 vast = Target.noise(sound, epsilon=2.0**21).exact(lambda answer, bits: bits.take(1))
+counted = Target.stage(lambda records: 2 * len(records), stability=1, name="counted")
+
+def clipped_sum(records):
+    return float(sum(min(max(record, 0.0), 1.0) for record in records))
+
+def spread(records):
+    mean = sum(records) / max(1, len(records))
+    return float(sum((record - mean) ** 2 for record in records))
+
+def histogram(records):
+    return {record: 2 * records.count(record) for record in records}
 '''
 
 SAMPLERS = """
@@ -190,8 +201,8 @@ ACCEPTS = 'print("ACCEPTED  odd_name_1: 1-DP for all answers\\n   checked 12 cel
 FILES = {
     "t.py": TARGETS,
     "s.py": SAMPLERS,
-    "accepts.py": ACCEPTS,
-    "refuses.py": "import sys; print('REFUSED   odd_name_1: a cell is missing'); sys.exit(1)",
+    "proving/checker/check.py": ACCEPTS,
+    "refusing/checker/check.py": "import sys; print('REFUSED   odd_name_1: a cell is missing'); sys.exit(1)",
     "steers.py": "raise ValueError('\\x1b[2J\\n::error::hacked')",
     "odd.py": ODD,
     "notes.txt": "mine\n",

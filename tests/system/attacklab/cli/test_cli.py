@@ -56,7 +56,7 @@ def folder(attacklab: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     return tmp_path
 
 
-MEAN = "--kind mean --epsilon 1 --lower 0 --upper 1 --relation substitute --attack missing_clip"
+MEAN = "--kind mean --epsilon 1 --bounds 0 1 --relation substitute --attack missing_clip"
 
 
 @pytest.mark.parametrize(
@@ -64,12 +64,13 @@ MEAN = "--kind mean --epsilon 1 --lower 0 --upper 1 --relation substitute --atta
     [
         "audit 'with space.py:target' --alpha 0.0012345678 --seed 17 --trials 1000",
         "audit 'with space.py:drawn' --kind selection --epsilon 1 --trials 1000",
-        "audit 'with space.py:leaking' --kind noise --rho 0.25 --attack precision --trials 2000 --maximise-epsilon",
-        f"audit 'with space.py:unclipped' --isolate --seconds 30.0 {MEAN} --trials 1000",
-        "audit --exec ./laplace --kind noise --rdp 2,0.25 --rdp 8,1 --attack precision --trials 1000 --workers 1",
-        "audit numpy:laplace --seconds 30 --attack precision --trials 2000",
+        "audit 'with space.py:leaking' --kind noise --claim rho=0.25 --attack precision --trials 2000",
+        f"audit 'with space.py:unclipped' --in-env here {MEAN} --trials 1000",
+        "audit --exec ./laplace --kind noise --claim rdp=2:0.25,8:1 --attack precision --trials 1000 --workers 1",
+        "audit numpy:laplace --attack precision --trials 2000",
         f"audit numpy:laplace --in-env {sys.executable} --attack precision --trials 2000",
-        """prove s.py:size --kind dataset --epsilon 0.7 --relation add-remove --first '["x", "y"]' --second '["y"]'""",
+        "audit 'with space.py:spread' --kind stage --claim l2=0.5 --domain integers,0..1 --seed 3",
+        """prove s.py:size --kind dataset --epsilon 0.7 --relation add-remove --inputs '[["x", "y"], ["y"]]'""",
         "prove s.py:to_four --kind noise --epsilon 0.7 --inputs 0..6",
     ],
 )
@@ -122,12 +123,12 @@ def test_a_bug_ends_in_a_traceback_and_a_mistake_in_one_line_and_neither_as_a_re
 @pytest.mark.parametrize(
     ("options", "shown"),
     [
-        ("response --kind noise --first 0 --second 1", "pair: 0.0 and 1.0"),
-        ("response --kind noise --domain integers --first 1 --second 0", "pair: 1 and 0"),
-        ("size --kind sum --lower 0 --upper 1 --first 0,1 --second 0", "pair (add-remove): [0.0, 1.0] and [0.0]"),
-        ("response --kind dataset --first '\"some\"' --second '\"\"'", "pair: some and"),
-        ("response --kind dataset --first '{\"a\": 1}' --second '{}'", "pair: {'a': 1} and {}"),
-        ("response --kind dataset --first true --second false", "pair: True and False"),
+        ("response --kind noise --inputs 0.0,1.0", "pair: 0.0 and 1.0"),
+        ("response --kind noise --inputs 1,0", "pair: 1.0 and 0.0"),
+        ("size --kind sum --bounds 0 1 --inputs '[[0.0, 1.0], [0.0]]'", "pair (add-remove): [0.0] and [0.0, 1.0]"),
+        ('response --kind dataset --inputs \'["some", ""]\'', "pair: some and"),
+        ("response --kind dataset --inputs '[{\"a\": 1}, {}]'", "pair: {'a': 1} and {}"),
+        ("response --kind dataset --inputs true,false", "pair: True and False"),
     ],
 )
 def test_a_pair_is_numbers_or_json_of_any_kind(options: str, shown: str, attacklab: Any) -> None:

@@ -10,7 +10,18 @@ import pytest
 from tests.system.attacklab.cli.lines import FILES, blocks, ended, write_files
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")
-MADE = {"lab/reports", "reports", "here", ".out", ".err", "lab/.out", "lab/.err", "answers", "loop.json"}
+MADE = {
+    "lab/reports",
+    "reports",
+    "proving/reports",
+    "refusing/reports",
+    ".out",
+    ".err",
+    "lab/.out",
+    "lab/.err",
+    "answers",
+    "loop.json",
+}
 
 
 @pytest.mark.parametrize(("line", "end"), blocks(), ids=lambda text: text[:60])

@@ -15,7 +15,7 @@ import pytest
 import typer
 
 from attacklab.cli.audit import _interruptible
-from attacklab.cli.status import Status
+from attacklab.cli.messages import Status
 from attacklab.model.findings import Interrupted
 
 ROOT = Path(__file__).parents[4]

@@ -47,7 +47,6 @@ def test_a_long_audit_takes_to_processes_and_says_so_by_its_progress_only(
     _, here, _ = attacklab(line)
     assert set((tmp_path / "drew").read_text().split()) == {str(os.getpid())}
     monkeypatch.setattr(where, "LONG_SECONDS", 1e-9)
-    monkeypatch.setattr(where, "processors", lambda: 2)
     monkeypatch.setattr(progress, "LINE_SECONDS", 0.0)
     _, there, err = attacklab(line)
     assert timeless(there) == timeless(here)

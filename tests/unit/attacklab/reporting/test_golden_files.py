@@ -8,8 +8,8 @@ import re
 import pytest
 
 from attacklab.auditing.flaws import catalogue
+from attacklab.cli.messages import Status
 from attacklab.cli.output import status_of
-from attacklab.cli.status import Status
 from attacklab.model.findings import Verdict
 from attacklab.pytest_plugin.report import AuditedTest
 from attacklab.reporting.sarif import Place
