@@ -46,7 +46,9 @@ def test_a_command_over_several_lines_is_read_by_a_shell_as_one() -> None:
 
 def test_codes_are_distinct_and_a_sentence_fits_its_column() -> None:
     flaws = catalogue().values()
-    assert sorted(flaw.code for flaw in flaws) == [f"AL{number:02}" for number in range(1, len(flaws) + 1)]
+    codes = [flaw.code for flaw in flaws]  # a flaw that went takes its code with it
+    assert len(set(codes)) == len(codes)
+    assert all(re.fullmatch(r"AL\d\d", code) for code in codes)
     assert all(len(flaw.title) <= 14 and len(flaw.sentence) <= 40 for flaw in flaws)
     assert len({flaw.title for flaw in flaws}) == len(flaws)
 
