@@ -30,7 +30,8 @@ def command(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="attacks, libraries, experiments or targets; or a flaw by its name or code, as AL04 [default: all]"
+            metavar="NAME",
+            help="attacks, libraries, experiments or targets; or a flaw by its name or code, as AL04 [default: all]",
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Write the list to standard output, as JSON")] = False,

@@ -1,11 +1,8 @@
 """The pytest plugin for authors of DP libraries: the fixtures `dp_audit` and `dp_prove`.
 
-`dp_audit` fails a test whose target leaks, `dp_prove` one whose target is not proved on its pairs. A run has one α,
-which proofs do not touch. It is split evenly, at collection, over the tests that take `dp_audit`, so that neither their
-order nor the number of xdist workers changes a verdict. An audit passes only if every attack that ran had enough trials
-to refute the claim and did not refute it; errors and too few trials fail it, as a proof that was not found fails its
-test. A test whose claim no number of trials can refute is skipped. Nothing heavy is imported before the first audit or
-proof.
+A run has one α, which is split evenly, at collection, over the tests that take `dp_audit`, so that neither their order
+nor the number of xdist workers changes a verdict. An audit passes only if every attack that ran had enough trials to
+refute the claim and did not refute it. Nothing heavy is imported before the first audit or proof.
 """
 
 from __future__ import annotations
@@ -15,7 +12,7 @@ import shlex
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -25,24 +22,15 @@ from attacklab.pytest_plugin.options import OPTIONS
 if TYPE_CHECKING:
     from attacklab.attacks import Attack
     from attacklab.model.findings import Finding
-    from attacklab.model.neighbours import NeighbouringPair
     from attacklab.model.stage import Stage
     from attacklab.model.targets import Release, Sampler, Target
     from attacklab.pytest_plugin.report import AuditedTest
 
 FIXTURE = "dp_audit"
 PROOF = "dp_prove"
-SECONDS = 60.0
-"""How long the proofs of a test may take."""
-
 CLAIM = "dp_claim"
 CLAIM_ARGUMENTS = "epsilon=, delta=, rho=, mu=, rdp=, claim=, sensitivity=, bounds=, kind=, relation=, domain=, pairs="
 KINDS_OF_CLAIM = ("epsilon", "rho", "mu", "rdp", "claim")
-DECLARATIONS = ("domain", "pairs")
-"""What the marker may add to a Target, besides a relation."""
-
-Judge: TypeAlias = "Callable[..., list[Finding]]"
-"""What a fixture gives a test."""
 
 
 @dataclass(eq=False)
@@ -133,22 +121,18 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     run = _Run(**{option.name.removeprefix("dp_"): option.value(config) for option in OPTIONS})
     if not hasattr(config, "workerinput"):
-        _require_writable(run)
+        for option, path in (("--dp-json", run.json), ("--dp-sarif", run.sarif)):
+            if path is not None:
+                from attacklab.model.files import require_writable
+
+                try:
+                    require_writable(path)
+                except UsageError as error:
+                    raise pytest.UsageError(f"{option}: {error}") from error
         config.pluginmanager.register(run, "attacklab-run")
     if run.attacks:
         _registered(run.attacks)
     config.stash[_RUN] = run
-
-
-def _require_writable(run: _Run) -> None:
-    for option, path in (("--dp-json", run.json), ("--dp-sarif", run.sarif)):
-        if path is not None:
-            from attacklab.model.files import require_writable
-
-            try:
-                require_writable(path)
-            except UsageError as error:
-                raise pytest.UsageError(f"{option}: {error}") from error
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -158,7 +142,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 @pytest.fixture
-def dp_audit(request: pytest.FixtureRequest) -> Judge:
+def dp_audit(request: pytest.FixtureRequest) -> Callable[..., list[Finding]]:
     """Audit a target; fail the test unless nothing was detected, and skip it if sampling cannot refute the claim.
 
     A test calls it as `dp_audit(target, *, attacks=None, ideal_noise=False)`, and gets the findings. The target is a
@@ -173,18 +157,18 @@ def dp_audit(request: pytest.FixtureRequest) -> Judge:
 
 
 @pytest.fixture
-def dp_prove(request: pytest.FixtureRequest) -> Judge:
+def dp_prove(request: pytest.FixtureRequest) -> Callable[..., list[Finding]]:
     """Prove a target's claim; fail the test unless it is proved on every pair, if only with slack.
 
-    A test calls it as `dp_prove(target, *, pairs=None, inputs=None, seconds=60.0)`, and gets the findings. The target
-    is a `Target` with a sampler, or a `sampler(input, bits)` whose claim is in the marker `dp_claim`. Without pairs
-    those are proved that are declared, or one as far apart as the target's kind allows; with inputs, every pair of
-    neighbours among them.
+    A test calls it as `dp_prove(target, *, inputs=None, seconds=60.0)`, and gets the findings. The target
+    is a `Target` with a sampler, or a `sampler(input, bits)` whose claim is in the marker `dp_claim`. It is
+    proved on the pairs that are declared, or one as far apart as the target's kind allows; with inputs, on every pair
+    of neighbours among them.
     """
     return _judging(request.node, functools.partial(_proved, request.node))
 
 
-def _judging(item: pytest.Item, judge: Callable[..., AuditedTest]) -> Judge:
+def _judging(item: pytest.Item, judge: Callable[..., AuditedTest]) -> Callable[..., list[Finding]]:
     """What a fixture gives a test: a function that judges a target once, records the test, and fails or skips it."""
     item.stash[_CALLED] = False
     if _AUDITED in item.stash:  # by an earlier run of the same test
@@ -258,9 +242,8 @@ def _proved(
     item: pytest.Item,
     target: Target | Sampler,
     *,
-    pairs: Sequence[NeighbouringPair] | None = None,
     inputs: Sequence[Any] | None = None,
-    seconds: float = SECONDS,
+    seconds: float = 60.0,
 ) -> AuditedTest:
     from attacklab.laws.proof import prove, prove_all
     from attacklab.model.stage import Stage
@@ -269,13 +252,7 @@ def _proved(
     if isinstance(claimed, Stage):
         raise UsageTypeError(f"{claimed.name} is a stage, which is decided without laws: give it to {FIXTURE}")
     if inputs is not None:
-        if pairs is not None:
-            raise UsageError(f"{PROOF} takes pairs or inputs; leave one out")
         return _test_of(item, [prove(claimed, inputs=inputs, seconds=seconds)])
-    if pairs is not None:
-        claimed = replace(claimed, pairs=pairs)  # type: ignore[arg-type] # it checks them, and makes a tuple of a list
-        if not claimed.pairs:
-            raise UsageError(f"{PROOF} was given no pairs; leave pairs= out for those that the target declares")
     return _test_of(item, prove_all(claimed, seconds=seconds))
 
 
@@ -303,7 +280,7 @@ def _claimed(item: pytest.Item, target: Target | Stage | Release | Sampler, fixt
     if isinstance(mark.get("domain"), str):
         mark["domain"] = domain_from_text(mark["domain"])
     if isinstance(target, Target | Stage):
-        declared = {name: mark.pop(name) for name in DECLARATIONS if name in mark}
+        declared = {name: mark.pop(name) for name in ("domain", "pairs") if name in mark}
         target = replace(target, **declared)
         if mark:
             raise UsageTypeError(f"{CLAIM} gives {', '.join(mark)}, but {target.name} has its own claim; leave one out")

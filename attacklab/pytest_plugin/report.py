@@ -20,23 +20,13 @@ PASSES = (Verdict.NOT_DETECTED, Verdict.PROVED)
 
 @dataclass(frozen=True, kw_only=True)
 class AuditedTest:
-    """A test that audited a target, or proved its claim.
+    """A test that audited a target, or proved its claim."""
 
-    Attributes:
-        test: its node id.
-        place: its file and line.
-        findings: one or more for each attack that ran, or one for each pair that was to be proved.
-        alpha: its share of the run's α; None for a proof.
-        trials: the largest number of outputs of each input that an event was to be judged on, over all attacks; None
-            for a proof.
-        seed: the seed of all randomness; None for a proof.
-    """
-
-    test: str
+    test: str  # its node id
     place: Place
     findings: tuple[Finding, ...]
-    alpha: float | None = None
-    trials: int | None = None
+    alpha: float | None = None  # its share of the run's α; None where nothing was sampled, as are the next two
+    trials: int | None = None  # the largest number of outputs of each input that an event was to be judged on
     seed: int | None = None
 
     @property
@@ -98,11 +88,10 @@ class AuditedTest:
 
 def record_of(tests: Sequence[AuditedTest]) -> dict[str, Any]:
     """The record of all findings, with the numbers of those that belong to each test."""
-    findings = [finding for test in tests for finding in test.findings]
-    listed, before = [], 0
+    listed, findings = [], list[Finding]()
     for test in tests:
-        numbers = list(range(before, before + len(test.findings)))
-        before += len(numbers)
+        numbers = list(range(len(findings), len(findings) + len(test.findings)))
+        findings += test.findings
         settings = {"alpha": test.alpha, "trials": test.trials, "seed": test.seed}
         listed.append({"test": test.test, "verdict": test.verdict, **settings, "findings": numbers})
     return record(findings, tests=listed)
