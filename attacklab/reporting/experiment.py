@@ -25,7 +25,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from types import ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -133,37 +132,22 @@ def load_experiment(root: Path, package: str, name: str) -> Experiment:
     Raises:
         UsageError: it lacks a name or cannot be imported.
     """
-    return _experiment(root, package, name, _imported(package, name))
-
-
-def _imported(package: str, name: str) -> ModuleType:
     try:
-        return importlib.import_module(f"{package}.{name}")
+        module = importlib.import_module(f"{package}.{name}")
     except ImportError as error:
         raise UsageError(
             f"{package}/{name}.py cannot be imported: {error}; run it in the environment of this checkout, "
             "which has what experiments need"
         ) from error
-
-
-def _experiment(root: Path, package: str, name: str, module: ModuleType) -> Experiment:
-    missing = [attribute for attribute in _required(module) if not hasattr(module, attribute)]
+    extras = {attribute: getattr(module, attribute) for attribute in OPTIONAL if hasattr(module, attribute)}
+    missing = [attribute for attribute in ("QUESTION", "collect") if not hasattr(module, attribute)]
+    missing += [] if {"explain", "explain_timings"} & extras.keys() else ["explain"]
     if missing:
         raise UsageError(
             f"experiment {name} lacks {', '.join(missing)}; add what is missing, "
             f"or move a module that is not an experiment to {package}/common/"
         )
-    extras = {attribute: getattr(module, attribute) for attribute in OPTIONAL if hasattr(module, attribute)}
     return Experiment(name=name, question=module.QUESTION, collect=module.collect, package=package, root=root, **extras)
-
-
-def _required(module: ModuleType) -> Sequence[str]:
-    """The names that a module must have: something is explained, and whatever is drawn is explained."""
-    has_timings = any(hasattr(module, attribute) for attribute in ("timing_figures", "explain_timings", "timing_table"))
-    explained = ["figures", "explain"] if hasattr(module, "figures") or hasattr(module, "explain") else []
-    if has_timings:
-        explained.append("explain_timings")
-    return ["QUESTION", "collect", *(explained or ["figures", "explain"])]
 
 
 def measured_here() -> dict[str, str]:

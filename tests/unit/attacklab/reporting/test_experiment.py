@@ -62,11 +62,11 @@ def test_every_module_is_an_experiment_and_no_package_is(root: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "missing"),
     [
-        ('QUESTION = "What?"\ndef collect(settings): ...\n', "figures, explain"),
+        ('QUESTION = "What?"\ndef collect(settings): ...\n', "explain"),
         (COMPLETE.replace("def explain", "def explained"), "explain"),
         (COMPLETE.replace("QUESTION", "QUESTIONS"), "QUESTION"),
-        (TIMED.replace("explain_timings", "explained"), "explain_timings"),
-        ("def helper(): ...\n", "QUESTION, collect, figures, explain"),
+        (TIMED.replace("explain_timings", "explained"), "explain"),
+        ("def helper(): ...\n", "QUESTION, collect, explain"),
     ],
 )
 def test_a_module_that_lacks_a_name_is_refused_by_it(source: str, missing: str, root: Path) -> None:
