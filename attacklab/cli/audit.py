@@ -74,6 +74,10 @@ def command(
     ):
         loaded = asked.load()
         if isinstance(loaded, Stage):
+            if attack or trials or workers:
+                raise UsageError(
+                    f"{loaded.name} is a stage, which draws nothing: leave out --attack, --trials, --workers"
+                )
             found = stability(loaded, seed=seed)
             findings = [replace(found, replay=f"attacklab audit {asked.spec()} --seed {seed}")]
         else:
