@@ -17,7 +17,7 @@ from attacklab.reporting.pages import LONGEST_TABLE, rendered
 ROOT = Path(__file__).parents[3]
 REPORTS = ROOT / "reports"
 EXPERIMENTS = load_experiments(ROOT)
-MEASURED_ONLY = {"libraries", "speed"}
+MEASURED_ONLY = {"accountants", "libraries", "speed"}
 OF_A_MACHINE = re.compile("seconds|megabyte|_ns$|machine|system|environment|processor|^(date|python|numpy)$")
 
 
