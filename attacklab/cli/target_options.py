@@ -178,7 +178,7 @@ class TargetOptions:
     def spec(self, rest: Mapping[str, object] | None = None) -> str:
         """The words of a command line that load this target again, with the rest of its options by their names."""
         named = {_option(field.name): getattr(self, field.name) for field in fields(self)[1:-1]}
-        words = [] if self.target is None else [self.target]
+        words = ["--exec", named.pop("--exec")] if self.target is None else [self.target]
         for name, value in {**named, **(rest or {})}.items():
             if value is not None and value is not False:
                 values = value if isinstance(value, tuple) else () if value is True else (value,)
