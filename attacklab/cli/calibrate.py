@@ -13,7 +13,7 @@ from attacklab.cli.console import console
 from attacklab.cli.options import Json
 from attacklab.cli.output import Files, only_findings_on_output, print_worst, status_of_cases
 from attacklab.model.errors import UsageError
-from attacklab.model.findings import WORST_FIRST, to_text
+from attacklab.model.findings import WORST_FIRST, Verdict, to_text
 from attacklab.model.loading import load_function
 from attacklab.model.plain_text import plain
 
@@ -46,7 +46,8 @@ def command(
     with only_findings_on_output():
         findings = calibrate(known, load_function(target), name=target)
     files.leave(to_text(record(findings)), lambda: _print(known, findings))
-    raise typer.Exit(status_of_cases({finding.verdict for finding in findings}, NOTHING))
+    kinds = {Verdict.PROVED if finding.is_rounding else finding.verdict for finding in findings}
+    raise typer.Exit(status_of_cases(kinds, NOTHING))
 
 
 def _print(about: Quantity, findings: Sequence[CalibrationFinding]) -> None:
@@ -54,6 +55,8 @@ def _print(about: Quantity, findings: Sequence[CalibrationFinding]) -> None:
     lines = {verdict: [_line(about, one) for one in findings if one.verdict is verdict] for verdict in WORST_FIRST}
     print_worst(out, lines)
     counted = ", ".join(f"{len(matching)} {verdict}" for verdict, matching in lines.items() if matching)
+    rounded = sum(finding.is_rounding for finding in findings)
+    counted += f" ({rounded} of them by rounding alone)" if rounded else ""
     out.print(f"{plain(findings[0].name)}, {len(findings)} sets of arguments: {counted}", soft_wrap=True)
     out.print(f"bound: {about.meaning} ({about.source})", soft_wrap=True)
 
