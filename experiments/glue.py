@@ -115,10 +115,7 @@ def aligned(make: Maker, pair: NeighbouringPair, trials: int, seed: int) -> tupl
     counted = _Counted((target := make(EPSILON)).release)
     on_pair = Target.dataset(counted, claim=target.claim, relation=pair.relation, name=target.name, pairs=[pair])
 
-    def sampled(rounded: Target, trials: int, alpha: float) -> Sequence[Finding]:
-        return audit(rounded, [BlackBox()], trials=trials, alpha=alpha, seed=seed)
-
-    return alignment(on_pair, sampled, trials=trials, seed=seed, alpha=ALPHA), counted.outputs
+    return alignment(on_pair, audit, trials=trials, seed=seed, alpha=ALPHA), counted.outputs
 
 
 def _cost(finding: Finding) -> float | None:

@@ -17,10 +17,10 @@ import itertools
 import math
 import random
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from attacklab.align.examine import Examined, Status, examine
 from attacklab.align.pairs import pairs_of
 from attacklab.align.parts import parts_of, rounded
 from attacklab.align.search import searched
+from attacklab.attacks.black_box import BlackBox
 from attacklab.auditing.drawing import own_seconds
 from attacklab.auditing.judge import points_of
 from attacklab.auditing.repairs import finding_of
@@ -57,8 +58,8 @@ MOST_PAIRS, MOST_RUNS = 50, 20_000
 MOST_SAMPLED, SHORT_ROUND, SAMPLED_TRIALS = 3, 1_000, 30_000
 """The black box samples so many of the pairs without a witness, and judges an event on so many trials in two rounds."""
 
-Sampled = Callable[[Target, int, float], Sequence[Finding]]
-"""Runs the black box on a target with at most so many trials an event, and a part of α."""
+Audit: TypeAlias = Callable[..., Sequence[Finding]]
+"""The audit by samples, as `referee.audit`."""
 
 
 class _TooSlow(BaseException):
@@ -98,16 +99,16 @@ class _Study:
         without = [(pair, made) for pair, made in self.examined if made.status > Status.ALIGNED]
         return sorted(without, key=lambda one: (-one[1].status, -_size(one[1].cost)))
 
-    def most(self) -> Examined:
-        """The pair whose shifts cost most."""
-        return max((made for _, made in self.examined), key=lambda one: _size(one.cost))
+    @property
+    def tried(self) -> int:
+        """How many outcomes were tried."""
+        return sum(made.trials for _, made in self.examined)
 
 
 def alignment(
     target: Target,
-    sampled: Sampled,
+    audit: Audit,
     *,
-    pairs: Iterable[NeighbouringPair] | None = None,
     seed: int = 0,
     seconds: float = math.inf,
     trials: int = SAMPLED_TRIALS,
@@ -116,11 +117,11 @@ def alignment(
 ) -> Finding:
     """Align the pairs of a target, and say what that means for its claim.
 
+    The pairs are those that are declared, those of the domain, floats at their worst, and what a search finds.
+
     Args:
         target: what is examined; in this process, as its draws are watched.
-        sampled: runs the black box on a target that releases rounded outputs of the pairs without a witness.
-        pairs: those to align; by default those that are declared, those of the domain, floats at their worst, and what
-            a search finds.
+        audit: runs the black box on a target that releases rounded outputs of the pairs without a witness.
         seed: of all draws.
         seconds: how long it may take, about; half of it for aligning. It is meant as a last resort, because what is
             found may then not be found again.
@@ -134,21 +135,21 @@ def alignment(
     started = own_seconds()
     study = _Study(target, seed, started + seconds / 2)
     with watching(), np.errstate(all="ignore"):
-        _look(study, list(itertools.islice(pairs_of(target) if pairs is None else pairs, MOST_PAIRS)))
+        _look(study, list(itertools.islice(pairs_of(target), MOST_PAIRS)))
         if not study.examined:
             raise UsageError(f"{target.name} does not say which inputs to compare; give pairs, or a domain")
-        if pairs is None and all(made.status is Status.ALIGNED for _, made in study.examined):
+        if all(made.status is Status.ALIGNED for _, made in study.examined):
             searched(target, study.examined[0][0], study.look_at, MOST_PAIRS, study.spent)
         found = _certain(study, alpha / 2)
-        worst = study.worst()[:MOST_SAMPLED]
+        worst = study.worst()
         site = blamed(study.give, worst[0][1]) if worst and found is None else NOWHERE
-    tried = sum(made.trials for _, made in study.examined)
     if found is None and worst:
         study.until = max(own_seconds() + 1.0, started + seconds)
         rounds = [SHORT_ROUND, min(trials, SAMPLED_TRIALS)] if trials > SHORT_ROUND else [trials]
-        found, trials = _sampled(study, site, sampled, rounds, alpha / 4)
+        found, trials = _sampled(study, site, audit, rounds, alpha / 4)
     found = found or _passed(study)
-    return replace(found, seed=seed, replay=again(trials), trials=tried, seconds=round(own_seconds() - started, 3))
+    tried, seconds = study.tried, round(own_seconds() - started, 3)
+    return replace(found, seed=seed, replay=again(trials), trials=tried, seconds=seconds)
 
 
 def _look(study: _Study, pairs: Sequence[NeighbouringPair]) -> None:
@@ -217,52 +218,43 @@ def _confirmed(study: _Study, pair: NeighbouringPair, made: Examined, alpha: flo
 
 def _passed(study: _Study) -> Finding:
     """The finding that all pairs have a witness."""
-    most = study.most()
-    tried = sum(made.trials for _, made in study.examined)
+    pair, most = max(study.examined, key=lambda one: _size(one[1].cost))
     pairs = "1 pair" if len(study.examined) == 1 else f"{len(study.examined):,} pairs"
     reason = (
         f"with the noise frozen, the code around it costs {most.cost or Cost()} of {study.target.claim} "
-        f"({pairs}, {tried:,} outcomes of the noise; a tried shift is no proof for all)"
+        f"({pairs}, {study.tried:,} outcomes of the noise; a tried shift is no proof for all){study.dropped}"
     )
-    pair = next(pair for pair, made in study.examined if made is most)
-    return _finding(study, Verdict.NOT_DETECTED, reason + study.dropped, pair, most)
+    return _finding(study, Verdict.NOT_DETECTED, reason, pair, most)
 
 
-def _sampled(study: _Study, site: Site, sampled: Sampled, rounds: Sequence[int], alpha: float) -> tuple[Finding, int]:
+def _sampled(study: _Study, site: Site, audit: Audit, rounds: Sequence[int], alpha: float) -> tuple[Finding, int]:
     """What the black box says of the pairs without a witness, and in how many trials; each round has α to itself."""
     worst = study.worst()[:MOST_SAMPLED]
     pair, made = worst[0]
-    why = f"no witness: {made.reason}"
+    why, besides = f"no witness: {made.reason}", study.dropped
     if made.unseen:  # nor can samples tell such parts of outputs apart
         return _finding(study, Verdict.INCONCLUSIVE, f"{why}; release what can be compared", pair, made), rounds[-1]
     target = _rounded(study, [one for one, _ in worst], made.scale)
     findings: Sequence[Finding] = ()
-    done, slow = rounds[-1], ""
-    for number, trials in enumerate(rounds):
+    done = rounds[0]
+    for trials in rounds:
         try:
-            findings = sampled(target, trials, alpha)
+            findings = audit(target, [BlackBox()], trials=trials, alpha=alpha, seed=study.seed)
         except _TooSlow:
-            slow = f"; {trials:,} trials did not fit the time, so give more seconds"
-            done = rounds[max(0, number - 1)]
+            besides = f"; {trials:,} trials did not fit the time, so give more seconds{besides}"
             break
+        done = trials
         if any(finding.refutes for finding in findings):
             break
     if not findings:
-        return _finding(study, Verdict.INCONCLUSIVE, f"{why}{slow}{study.dropped}", pair, made), done
-    return _told_of_samples(study, site, findings, f"{slow}{study.dropped}"), done
-
-
-def _told_of_samples(study: _Study, site: Site, findings: Sequence[Finding], besides: str) -> Finding:
-    """The most decisive finding of the black box, as one of the alignment's."""
-    made = study.worst()[0][1]
-    decisive = next((one for one in findings if one.refutes), None)
-    named: dict[str, Any] = {"attack": NAME, "target": study.target.name, "spec": ""}
-    if decisive is None:
-        decisive = next((one for one in findings if one.verdict is Verdict.NOT_DETECTED), findings[0])
-        reason = f"no witness: {made.reason}; by samples {decisive.reason}{besides}"
-        return replace(decisive, reason=reason, **named)
-    reason = f"{_told(site)}: {made.reason}; {decisive.reason}"
-    return replace(decisive, reason=reason, flaw=FLAW, witness=_witness(site, study, made), **named)
+        return _finding(study, Verdict.INCONCLUSIVE, f"{why}{besides}", pair, made), done
+    named: dict[str, Any] = {"attack": NAME, "target": study.target.name}
+    for finding in findings:
+        if finding.refutes:
+            reason = f"{_told(site)}: {made.reason}; {finding.reason}"
+            return replace(finding, reason=reason, flaw=FLAW, witness=_witness(site, study, made), **named), done
+    decisive = next((one for one in findings if one.verdict is Verdict.NOT_DETECTED), findings[0])
+    return replace(decisive, reason=f"{why}; by samples {decisive.reason}{besides}", **named), done
 
 
 def _rounded(study: _Study, pairs: Sequence[NeighbouringPair], scale: float | None) -> Target:

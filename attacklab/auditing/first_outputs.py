@@ -10,8 +10,9 @@ from __future__ import annotations
 import itertools
 import re
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -48,55 +49,50 @@ def without_variety(target: Target, seed: int) -> Finding | None:
         target: what is to be audited.
         seed: what the outputs are drawn from.
     """
+    started, pairs = own_seconds(), list(itertools.islice(pairs_of(target), PAIRS))
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(NAME),)))
-    started, looked = own_seconds(), list(itertools.islice(pairs_of(target), PAIRS))
     kinds: set[tuple[int, bool]] = set()
+    raised: Refused | None = None
     drawn = 0
-    for pair, most in [*((pair, OUTPUTS) for pair in looked), *((pair, MOST_OUTPUTS) for pair in looked[:1])]:
-        done, count = 0, 2  # two outputs are enough for most targets
-        while done < most and (drawn < OUTPUTS or own_seconds() - started < SECONDS):
-            for input_ in (pair.first, pair.second):
-                try:
-                    outputs = target.outputs(input_, count, rng)
-                    kinds |= {(code, outputs[0] is None) for code in hashes(outputs).tolist()}
-                except Refused as error:
-                    return None if kinds else _always_failing(target, looked, rng, error, seed)
-                except (TargetError, LabFault, NotUnderstood, RecursionError):
-                    return None  # the attacks say what it raises
-            if len(kinds) > 1:
+    for input_, count in _asked(pairs):
+        if (raised or drawn >= OUTPUTS) and own_seconds() - started > SECONDS:
+            if raised:
                 return None
-            done, drawn, count = done + count, max(drawn, done + count), done + count
-    if not kinds:
-        return None
-    ((_, nothing),) = kinds
-    what, advice = ("returned None", "It may lack a return") if nothing else ("gave the same output", VARY)
-    times = f"{drawn:,} times of {drawn:,} on both inputs"
-    reason = f"{target.name} {what} {times}: is this the function you mean? {advice}"
-    return _error(target, reason, looked[0], seed, started)
-
-
-def _always_failing(
-    target: Target, pairs: Sequence[NeighbouringPair], rng: np.random.Generator, error: Refused, seed: int
-) -> Finding | None:
-    """An error with the line that raised, if one call on each input of all pairs raises; None otherwise."""
-    started = own_seconds()
-    for input_ in itertools.chain.from_iterable((pair.first, pair.second) for pair in pairs):
-        if own_seconds() - started > SECONDS:
-            return None
+            break
         try:
-            target.outputs(input_, 1, rng)
-        except Refused:
-            continue
-        except (TargetError, LabFault, RecursionError):
-            pass
+            outputs = target.outputs(input_, 1 if raised else count, rng)
+            kinds |= {(code, outputs[0] is None) for code in hashes(outputs).tolist()}
+        except Refused as error:
+            raised = error
+        except (TargetError, LabFault, NotUnderstood, RecursionError):
+            return None  # the attacks say what it raises
+        if len(kinds) > 1 or (kinds and raised):
+            return None
+        drawn += count
+    if raised:
+        reason = f"{raised}{_place(raised)}, on every input that was tried"
+    elif kinds:
+        ((_, nothing),) = kinds
+        what, advice = ("returned None", "It may lack a return") if nothing else ("gave the same output", VARY)
+        times = f"{drawn // 2:,} times of {drawn // 2:,} on both inputs"
+        reason = f"{target.name} {what} {times}: is this the function you mean? {advice}"
+    else:
         return None
-    cause = error.__cause__
-    frames = [] if cause is None else traceback.extract_tb(cause.__traceback__)
+    pair, spent = described_pair(pairs[0]), own_seconds() - started
+    return finding_of(target, NAME, Verdict.ERROR, reason, pair=pair, seed=seed, seconds=spent)
+
+
+def _asked(pairs: Sequence[NeighbouringPair]) -> Iterator[tuple[Any, int]]:
+    """The inputs, and how many outputs of each to look at: few of every pair, and at last many of the first."""
+    for pair, most in [*((pair, OUTPUTS) for pair in pairs), *((pair, MOST_OUTPUTS) for pair in pairs[:1])]:
+        count = 2  # two outputs are enough for most targets
+        while count <= most:
+            yield from ((pair.first, count), (pair.second, count))
+            count *= 2
+
+
+def _place(error: Refused) -> str:
+    """The line of the target's own that raised."""
+    frames = [] if error.__cause__ is None else traceback.extract_tb(error.__cause__.__traceback__)
     own = [frame for frame in frames if not INSTALLED.search(frame.filename)]
-    place = f" at {Path(own[-1].filename).name}:{own[-1].lineno}" if own else ""
-    return _error(target, f"{error}{place}, on every input that was tried", pairs[0], seed, started)
-
-
-def _error(target: Target, reason: str, pair: NeighbouringPair, seed: int, started: float) -> Finding:
-    spent = own_seconds() - started
-    return finding_of(target, NAME, Verdict.ERROR, reason, pair=described_pair(pair), seed=seed, seconds=spent)
+    return f" at {Path(own[-1].filename).name}:{own[-1].lineno}" if own else ""

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 import math
 import time
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -34,7 +33,6 @@ from attacklab.auditing.statistics.inference import (
     clopper_pearson,
     keeps_surely,
     largest_excess,
-    share_of_alpha,
 )
 from attacklab.auditing.statistics.power import (
     POWER,
@@ -66,6 +64,8 @@ NOT_REPLAYABLE = (
     "the generator that it is given; --in-env here seeds the global generators of random and numpy.random"
 )
 
+ADVICE = "raise --trials (in Python trials=, or seconds=)"
+
 EARLY = 4
 """The evidence is not looked at before so many times fewer trials than are needed at the rates seen."""
 
@@ -79,125 +79,55 @@ CHOOSING_ALPHA = 0.05
 """The confidence at which choosing ends early; it costs no α, because judging uses fresh outputs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Advance:
-    """How far an audit is."""
-
-    attack: str
-    scenario: int  # which of the attack's scenarios, from 1
-    scenarios: int
-    choosing: bool  # whether an event is being chosen, not judged
-    done: int  # trials drawn of this sample
-    trials: int  # the most that there will be
-    needed: int | None = None  # how many will refute the claim at the rates seen while choosing, if any do
-
-
 Plan: TypeAlias = "tuple[PlannedScenario, ...] | Finding"
 """The scenarios that an attack wants judged, or what is found instead where there are none."""
 
 
 @dataclass(frozen=True)
-class Judge:
-    """Plans and judges one attack on one target."""
+class Rules:
+    """What holds for all attacks of an audit."""
 
-    target: Target
-    attack: Attack
     draws: Draws
     seed: int  # what all randomness is derived from
-    _: KW_ONLY
     spend_all: bool = False  # whether to go on to the last trial whatever has been seen before
-    spec: str | None = None  # the words after `attacklab audit` that load the target, for the line that replays
-    advice: str = "raise --trials"  # what to do where more trials could decide
     enough: int | None = None  # after so many trials no more are drawn unless they may still refute the claim
-    report: Callable[[Advance], object] = lambda _: None  # is told after every batch how far it is
+    report: Callable[[str], object] = lambda _: None  # is told after every batch how far the audit is
 
-    def plan(self, clock: Clock | None = None) -> Plan:
-        """Look for the attack's scenarios on this target; of the time that a clock has left, in half."""
+    @property
+    def target(self) -> Target:
+        """The implementation."""
+        return self.draws.target
+
+    def finding(self, attack: Attack, verdict: Verdict, reason: str, **rest: Any) -> Finding:
+        """A finding of an attack on the target; `rest` are its other fields."""
+        return finding_of(self.target, attack.name, verdict, reason, seed=self.seed, **rest)
+
+    def plan(self, attack: Attack, clock: Clock | None = None) -> Plan:
+        """Look for an attack's scenarios on the target; of the time that a clock has left, in half."""
         started = time.perf_counter()
         try:
-            if not applies(self.attack, self.target):
-                reason = f"{self.attack.name} does not apply to a {self.target.kind} target"
-                return self.finding(Verdict.NOT_APPLICABLE, reason)
-            with clock.looking() if clock else contextlib.nullcontext():
-                scenarios, size = found_scenarios(self.draws, self.attack, self.seed, clock)
+            if not applies(attack, self.target):
+                reason = f"{attack.name} does not apply to a {self.target.kind} target"
+                return self.finding(attack, Verdict.NOT_APPLICABLE, reason)
+            scenarios, size = found_scenarios(self.draws, attack, self.seed, clock)
         except (TargetError, LabFault) as error:
-            seconds = time.perf_counter() - started
-            if isinstance(error, OutOfTime):  # more trials could decide
-                return self.finding(Verdict.INCONCLUSIVE, str(error), seconds=seconds, counts=Counts(0, 0, 0))
-            return self.finding(Verdict.ERROR, str(error), seconds=seconds)
+            # More trials could decide where the time was too short.
+            verdict, rest = Verdict.ERROR, {}
+            if isinstance(error, OutOfTime):
+                verdict, rest = Verdict.INCONCLUSIVE, {"counts": Counts(0, 0, 0)}
+            return self.finding(attack, verdict, str(error), seconds=time.perf_counter() - started, **rest)
         if not scenarios:
-            return self.finding(Verdict.NOT_APPLICABLE, f"{self.attack.name} found nothing to try on this target")
-        return tuple(PlannedScenario(self, each, size, place, len(scenarios)) for place, each in enumerate(scenarios))
-
-    def findings(
-        self, plan: Plan, trials: int, alpha: float, *, seconds: float = math.inf, until_refuted: bool = False
-    ) -> list[Finding]:
-        """Judge each scenario on at most so many outputs of either input, and with its part of α and of the seconds.
-
-        At the end of its seconds a scenario is judged on what there is. With `until_refuted` the first that refutes the
-        claim is the last.
-        """
-        flag = "spend_all" if self.spend_all else ""
-
-        def replay(trials: int) -> str:
-            budget = {"trials": trials, "alpha": alpha, "seed": self.seed}
-            return replay_line(self.spec, self.target.name, [self.attack], flag, **budget)
-
-        if isinstance(plan, Finding):
-            return [replace(plan, replay=replay(trials))]
-        share, findings, end = share_of_alpha(alpha, len(plan)), list[Finding](), self.draws.now() + seconds
-        for planned in plan:
-            most = min(trials, planned.scenario.trials or trials)
-            started = time.perf_counter()
-            finding = planned.judged(most, share, (end - self.draws.now()) / (len(plan) - planned.number))
-            if finding.verdict is not Verdict.VIOLATED or planned.replays():
-                used = (
-                    most if self.enough is None or finding.refutes or finding.counts is None else finding.counts.trials
-                )
-                finding = replace(finding, replay=replay(used))
-            else:
-                finding = replace(finding, reason=finding.reason + NOT_REPLAYABLE)
-            findings.append(replace(finding, seconds=time.perf_counter() - started))
-            if until_refuted and finding.refutes:
-                break
-        return findings
-
-    def finding(self, verdict: Verdict, reason: str, **rest: Any) -> Finding:
-        """A finding of this attack on this target; `rest` are its other fields."""
-        return finding_of(self.target, self.attack.name, verdict, reason, seed=self.seed, **rest)
-
-
-def replay_line(
-    spec: str | None, target: str, attacks: Sequence[Attack] | None, flag: str = "", **budget: float
-) -> str:
-    """The line that makes a finding of some attacks, or of all, again; `flag` is what else was set of `audit`."""
-    flags = [flag] * bool(flag)
-    if spec is None:
-        named = [] if attacks is None else [f"[{', '.join(map(repr, attacks))}]"]
-        settings = [f"{name}={value}" for name, value in budget.items()] + [f"{name}=True" for name in flags]
-        return f"audit({', '.join([target, *named, *settings])})"
-    options = [f"--attack {attack.name}" for attack in attacks or ()]
-    options += [f"--{name.replace('_', '-')}" for name in flags]
-    options += [f"--{name} {value}" for name, value in budget.items()]
-    return " ".join(["attacklab audit", spec, *options])
-
-
-class _Decision(NamedTuple):
-    """The event that was chosen, what was seen while choosing, and what judging it gave."""
-
-    event: Event
-    judged_at: PrivacyClaim
-    seen: Counts
-    needed: int | None
-    counts: Counts
-    assessment: Assessment
+            return self.finding(attack, Verdict.NOT_APPLICABLE, f"{attack.name} found nothing to try on this target")
+        count = len(scenarios)
+        return tuple(PlannedScenario(self, attack, each, size, place, count) for place, each in enumerate(scenarios))
 
 
 @dataclass(frozen=True)
 class PlannedScenario:
     """A scenario of an attack on a target, to be judged."""
 
-    judge: Judge
+    rules: Rules
+    attack: Attack
     scenario: Scenario  # its inputs are as the target takes them
     output_bytes: int  # about how many bytes an output has, as the attack's probes showed
     number: int  # its place among those of the attack
@@ -207,7 +137,7 @@ class PlannedScenario:
     def claim(self) -> Claim | None:
         """What is claimed of one trial; None if nothing is claimed of so many answers together."""
         try:
-            return self.judge.target.claim.composed(self.answers)
+            return self.rules.target.claim.composed(self.answers)
         except ValueError:
             return None
 
@@ -219,12 +149,7 @@ class PlannedScenario:
     @property
     def is_beyond_claim(self) -> bool:
         """Whether nothing is claimed of the pair: what the target does on it is only noted."""
-        return self.judge.target.exceeds_sensitivity(self.scenario.pair)
-
-    def key(self) -> str:
-        """A text that tells this scenario from any other of its attack."""
-        events = [(event.description, event.line, event.flaw) for event in self.scenario.events]
-        return json.dumps([self.pair, events, self.answers, self.scenario.trials], sort_keys=True)
+        return self.rules.target.exceeds_sensitivity(self.scenario.pair)
 
     @property
     def answers(self) -> int:
@@ -236,19 +161,22 @@ class PlannedScenario:
         """Its events; the last: that the target fails."""
         return (*self.scenario.events, REFUSES)
 
+    def finding(self, verdict: Verdict, reason: str, **rest: Any) -> Finding:
+        """A finding on its pair; `rest` are its other fields."""
+        return self.rules.finding(self.attack, verdict, reason, pair=self.pair, **rest)
+
     def without_claim(self) -> Finding:
         """What is found where nothing is claimed of a trial."""
         reason = f"the claim promises nothing of {self.answers} answers together{PROVE_INSTEAD}"
-        return self.judge.finding(Verdict.INCONCLUSIVE, reason, pair=self.pair)
+        return self.finding(Verdict.INCONCLUSIVE, reason)
 
     def sample(self, role: Role, events: tuple[Event, ...], trials: int, **rest: Any) -> Sample:
         """Trials to draw; `rest` are other fields of the sample."""
-        settings = {"spend_all": self.judge.spend_all, **rest}
-        return Sample(self.judge.attack.name, self.scenario, self.number, role, events, trials, **settings)
+        return Sample(self.attack.name, self.scenario, self.number, role, events, trials, self.rules.spend_all, **rest)
 
     def replays(self) -> bool:
         """Whether the target gives the same outputs again under the same seed."""
-        return replays(self.sample(Role.PROBE, (), 0), self.judge.draws, self.judge.seed)
+        return replays(self.sample(Role.PROBE, (), 0), self.rules.draws, self.rules.seed)
 
     def looks(
         self, sample: Sample, needed: int | None = None, seconds: float = math.inf
@@ -261,14 +189,15 @@ class PlannedScenario:
             Refused: a call for many outputs raised.
         """
         counts = [Counts(0, 0, 0)] * len(sample.events)
-        name, choosing, end = self.judge.attack.name, sample.role is Role.CHOOSE, self.judge.draws.now() + seconds
-        with contextlib.closing(counted(sample, self.judge.draws, self.judge.seed)) as results:
+        rules, end = self.rules, self.rules.draws.now() + seconds
+        doing = "choosing" if sample.role is Role.CHOOSE else "judging"
+        about = f"{self.attack.name} {self.number + 1}/{self.scenarios}, {doing}"
+        about += "" if needed is None else f" (about {needed:,} trials needed)"
+        with contextlib.closing(counted(sample, rules.draws, rules.seed)) as results:
             for batch, drawn in results:
                 counts = [before + new for before, new in zip(counts, drawn, strict=True)]
-                self.judge.report(
-                    Advance(name, self.number + 1, self.scenarios, choosing, batch.done, sample.trials, needed)
-                )
-                is_late = self.judge.draws.now() > end
+                rules.report(f"{about}: {batch.done:,} of {sample.trials:,} trials")
+                is_late = rules.draws.now() > end
                 if batch.looked_at or is_late:
                     yield counts
                 if is_late:
@@ -279,41 +208,36 @@ class PlannedScenario:
         claim = self.claim
         if claim is None:
             return self.without_claim()
-        fields: dict[str, Any] = {"pair": self.pair}
-        if not is_testable(claim, trials, alpha):
-            fields |= {"answers": self.answers, "claim": claim, "alpha": alpha}
-            return self.judge.finding(Verdict.INCONCLUSIVE, _untestable(claim, alpha), **fields)
+        if not _is_testable(claim, trials, alpha):
+            reason = _untestable(claim, alpha)
+            return self.finding(Verdict.INCONCLUSIVE, reason, answers=self.answers, claim=claim, alpha=alpha)
         try:
             try:
-                decision = self._decided(claim, trials, alpha, seconds)
+                return self._decided(claim, trials, alpha, seconds)
             except Refused:  # as evidence takes half of α, another beginning leaves the verdict within α
-                decision = self._decided(claim, trials, alpha, seconds, one_by_one=True)
+                return self._decided(claim, trials, alpha, seconds, one_by_one=True)
         except (TargetError, LabFault) as error:
-            return self.judge.finding(Verdict.ERROR, str(error), **fields)
-        return self._finding(claim, decision, trials, alpha)
+            return self.finding(Verdict.ERROR, str(error))
 
-    def _decided(
-        self, claim: Claim, trials: int, alpha: float, seconds: float, *, one_by_one: bool = False
-    ) -> _Decision:
+    def _decided(self, claim: Claim, trials: int, alpha: float, seconds: float, *, one_by_one: bool = False) -> Finding:
         """Choose on one sample what promises most, and judge it on a fresh one; Refused if a call for many raised."""
+        rules, end = self.rules, self.rules.draws.now() + seconds
         drawn_as = {"output_bytes": self.output_bytes, "one_by_one": one_by_one}
         choosing = self.sample(Role.CHOOSE, self.events, choosing_trials(claim, trials), **drawn_as)
-        end = self.judge.draws.now() + seconds
         event, judged_at, seen = self._chosen(choosing, claim, trials, alpha, seconds / 2)
         needed = trials_needed(judged_at, seen.first / seen.trials, seen.second / seen.trials, alpha)
-        enough = min(trials, self.judge.enough or trials)
+        enough = min(trials, rules.enough or trials)
         if is_settled(judged_at, seen, alpha):
             enough = min(enough, max(seen.trials, choosing_trials(claim, enough)))
         judging = self.sample(Role.JUDGE, (event,), trials, first_look=first_look(seen, needed), **drawn_as)
-        with contextlib.closing(self.looks(judging, needed, end - self.judge.draws.now())) as looks:
+        with contextlib.closing(self.looks(judging, needed, end - rules.draws.now())) as looks:
             for (counts,) in looks:
                 if evidence(judged_at, counts) >= math.log(2 / alpha):
                     break
-                if counts.trials >= enough and not (
-                    self.judge.enough and may_refute([judged_at], [counts], trials, alpha)
-                ):
+                if counts.trials >= enough and not (rules.enough and may_refute([judged_at], [counts], trials, alpha)):
                     break
-        return _Decision(event, judged_at, seen, needed, counts, judge(judged_at, counts, alpha))
+        drawn = 2 * (seen.trials + counts.trials) * self.answers
+        return self._ruled(claim, event, judged_at, counts, trials, alpha, trials_needed=needed, trials=drawn)
 
     def _chosen(
         self, sample: Sample, claim: Claim, trials: int, alpha: float, seconds: float
@@ -336,36 +260,36 @@ class PlannedScenario:
         best, place = map(int, np.unravel_index(int(promised.argmax()), promised.shape))
         return sample.events[best], claim.at(points[place].epsilon), counts[best]
 
-    def _finding(self, claim: Claim, decision: _Decision, trials: int, alpha: float) -> Finding:
-        assessment, counts = decision.assessment, decision.counts
-        shown = self.shown(decision.event, decision.judged_at, counts, assessment)
-        detectable = None
-        if not assessment.violated:
-            base_rate = _base_rate(counts)
-            detectable = smallest_detectable_advantage(decision.judged_at, counts.trials, alpha, base_rate)
-        fails, advice = shown["flaw"] == FAILURE, self.judge.advice
-        verdict, reason = _ruling(decision, claim, trials, alpha, detectable, fails=fails, advice=advice)
-        if verdict is Verdict.VIOLATED and self.is_beyond_claim:
-            verdict, reason = Verdict.NOT_APPLICABLE, reason + BEYOND_CLAIM
-        return self.judge.finding(
+    def _ruled(
+        self, claim: Claim, event: Event, judged_at: PrivacyClaim, counts: Counts, most: int, alpha: float, **rest: Any
+    ) -> Finding:
+        """What fresh counts of an event mean for the claim; `rest` are other fields of the finding."""
+        assessment, detectable = judge(judged_at, counts, alpha), None
+        shown = self.shown(event, judged_at, counts, assessment)
+        if assessment.violated:
+            verdict = Verdict.VIOLATED
+            reason = refuted_reason(judged_at, counts, alpha, fails=shown["flaw"] == FAILURE)
+            if self.is_beyond_claim:
+                verdict, reason = Verdict.NOT_APPLICABLE, reason + BEYOND_CLAIM
+        else:
+            detectable = smallest_detectable_advantage(judged_at, counts.trials, alpha, _base_rate(counts))
+            verdict, reason = _undecided(claim, judged_at, counts, most, alpha, detectable)
+        return self.finding(
             verdict,
             reason,
             **shown,
-            spec=self.judge.spec or "" if verdict is Verdict.VIOLATED else "",
+            **rest,
             epsilon_lower=assessment.epsilon_lower,
             delta_lower=assessment.delta_lower,
             smallest_detectable=detectable,
-            trials_needed=decision.needed,
             alpha=alpha,
-            trials=2 * (decision.seen.trials + counts.trials) * self.answers,
         )
 
     def shown(self, event: Event, judged_at: PrivacyClaim, counts: Counts, assessment: Assessment) -> dict[str, Any]:
         """What a finding says of an event that was judged at a point of the claim, by the names of its fields."""
         return {
-            "pair": self.pair,
             "answers": self.answers,
-            "flaw": event.flaw or self.judge.attack.flaw,
+            "flaw": event.flaw or self.attack.flaw,
             "claim": self.claim,
             "judged_at": None if self.claim is not None and judged_at == self.claim else judged_at,
             "event": event.description,
@@ -386,7 +310,7 @@ def points_of(claim: Claim) -> tuple[PrivacyClaim, ...]:
     return tuple(claim.at(epsilon) for epsilon in claim.points)
 
 
-def is_testable(claim: Claim, trials: int, alpha: float) -> bool:
+def _is_testable(claim: Claim, trials: int, alpha: float) -> bool:
     """Whether any event at all could refute a claim in so many trials, or in as many as anybody is asked to spend."""
     return any(can_refute(point, max(trials, LARGEST_BUDGET), alpha) for point in points_of(claim))
 
@@ -425,44 +349,29 @@ def _base_rate(counts: Counts) -> float:
     return min(*rates, *(1 - rate for rate in rates))
 
 
-def _ruling(
-    decision: _Decision,
-    claim: Claim,
-    trials: int,
-    alpha: float,
-    detectable: float | None,
-    *,
-    fails: bool,
-    advice: str,
+def _undecided(
+    claim: Claim, judged_at: PrivacyClaim, counts: Counts, trials: int, alpha: float, detectable: float | None
 ) -> tuple[Verdict, str]:
-    """The verdict and its reason, with the advice where more trials could decide."""
-    judged_at, counts = decision.judged_at, decision.counts
-    if decision.assessment.violated:
-        return Verdict.VIOLATED, refuted_reason(judged_at, counts, alpha, fails=fails)
+    """The verdict and its reason where the claim is not refuted, with what to do where more trials could decide."""
     if detectable is not None:
         reason = (
             f"not refuted; an advantage of {upper_text(detectable)} on this event would have been detected "
             f"(power {POWER:.0%}); the claim allows {claim.ceiling:.3g}"
         )
-        more = _would_refute(judged_at, counts, alpha)
+        suspicious = evidence(judged_at, counts) >= math.log(SUSPICIOUS)  # at the rates of fresh trials, not by chance
+        rates = counts.first / counts.trials, counts.second / counts.trials
+        more = trials_needed(judged_at, *rates, alpha) if suspicious else None
         if more is not None and more > trials:
-            reason += f"; at the rates of these trials, about {_about(more)} would refute the claim; {advice}"
+            reason += f"; at the rates of these trials, about {_about(more)} would refute the claim; {ADVICE}"
         return Verdict.NOT_DETECTED, reason
     fewest = trials_needed(judged_at, 1.0, _base_rate(counts), alpha)
     if fewest is not None and fewest <= max(trials, LARGEST_BUDGET):
         return Verdict.INCONCLUSIVE, (
             "with so few trials no advantage on this event can refute the claim; "
-            f"it takes at least {_about(fewest)}; {advice}"
+            f"it takes at least {_about(fewest)}; {ADVICE}"
         )
     takes = "no number of trials" if fewest is None else f"no fewer than {_about(fewest)} trials"
     return Verdict.INCONCLUSIVE, f"{takes} of this event could refute the claim{PROVE_INSTEAD}"
-
-
-def _would_refute(judged_at: PrivacyClaim, counts: Counts, alpha: float) -> int | None:
-    """How many trials refute the claim at the rates of fresh ones; None where these may well be chance."""
-    if evidence(judged_at, counts) < math.log(SUSPICIOUS):
-        return None
-    return trials_needed(judged_at, counts.first / counts.trials, counts.second / counts.trials, alpha)
 
 
 def _untestable(claim: Claim, alpha: float) -> str:

@@ -1,43 +1,40 @@
 """The referee: runs a target against attacks and says what was found, within a budget of trials or of seconds.
 
-One α a run is split over the attacks that have something to try (see `shares`), over the rounds, and each attack's
-share evenly over its scenarios. The event that judges a scenario is chosen on one sample and judged on a fresh one; see
-`judge`. Where the budget is a time, as it is where nothing is said of either, a clock says how many trials it
-leaves (see `clock`), and those beyond `DEFAULT_TRIALS` are drawn only as long as they may refute the claim, and no
-other attack has.
+One α a run is split over the attacks that have something to try (see `shares`), and each attack's share evenly over its
+scenarios. The event that judges a scenario is chosen on one sample and judged on a fresh one; see `judge`.
 
-Where one refuted claim is enough, a short round comes first, and each round has half of α: what is plainly broken is
-refuted by a few hundred trials, and the audit ends there. It is enough too where a time is kept and an output takes
-`SLOW` seconds or longer, for which the black box comes first: no other attack looks for so much by so few outputs.
+Where trials are given, all attacks look for their scenarios before anything is judged, and α is split over those that
+found something. Where the budget is a time, as it is where nothing is said of either, attacks look when their turn
+comes, so that those behind the one that refutes cost nothing, and α is split over all that apply. A clock says how many
+trials the time leaves (see `clock`); those beyond `DEFAULT_TRIALS` are drawn only as long as they may refute the claim,
+and no other attack has.
 
-Where a time is kept or one refuted claim is enough, attacks look for their scenarios when their turn comes, so that
-those behind the one that refutes cost nothing, and α is split over all that apply. Otherwise all look before anything
-is judged, and α is split over those that found something.
+Where a time is kept and an output takes `SLOW` seconds or longer, the audit ends with the first refuted claim, and the
+black box comes first: no other attack looks for so much by so few outputs.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import math
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any
+from typing import TypeAlias
 
 from attacklab.attacks import ATTACKS, Alignment, BlackBox, sized
 from attacklab.attacks.base import Attack, Learning
 from attacklab.auditing.alignment import SAMPLED_TRIALS, alignment
-from attacklab.auditing.clock import FAST, STEPS, Clock
+from attacklab.auditing.clock import FAST, STEPS, Clock, cost
 from attacklab.auditing.drawing import Draws, Load, Say
-from attacklab.auditing.judge import DEFAULT_TRIALS, Advance, Judge, Plan, PlannedScenario, is_testable, replay_line
+from attacklab.auditing.judge import DEFAULT_TRIALS, NOT_REPLAYABLE, Plan, PlannedScenario, Rules
 from attacklab.auditing.largest_epsilon import largest_epsilon
 from attacklab.auditing.ordinary import supported
-from attacklab.auditing.repairs import explained, finding_of
-from attacklab.auditing.samples import Role
+from attacklab.auditing.repairs import explained
 from attacklab.auditing.scenarios import applies
 from attacklab.auditing.statistics.choosing import choosing_trials
 from attacklab.auditing.statistics.inference import share_of_alpha
@@ -48,6 +45,11 @@ from attacklab.model.floats import default_errors, require_ieee_arithmetic
 from attacklab.model.targets import Target
 from attacklab.processes.targets import ProcessRelease
 
+Again: TypeAlias = Callable[[Attack, int, float], str]
+"""The line that makes an attack's findings again, from the trials and its α."""
+
+DECIDED = (Verdict.VIOLATED, Verdict.NOT_DETECTED)
+
 DEFAULT_ALPHA = 1e-6
 
 DEFAULT_SECONDS = 60.0
@@ -56,8 +58,11 @@ DEFAULT_SECONDS = 60.0
 MOST_TRIALS = 10**12
 """More than anybody can draw; beyond it, counts would leave the integers that doubles hold."""
 
-SHORT_ROUND = 1_000
-"""Trials of the short round: a blatant flaw shows within a few hundred."""
+FEWEST_TRIALS = 1_000
+"""So many trials of fast outputs there is always time for: a blatant flaw shows within a few hundred."""
+
+FEWEST_SECONDS = 0.1
+"""They take no longer than that."""
 
 SLOW = 1e-3
 """From so many seconds an output on, time is too dear to go on after a claim is refuted."""
@@ -72,6 +77,7 @@ BLACK_BOX_SHARE = 0.25
 """The part of a run's α that the black box has to itself."""
 
 
+@default_errors
 def audit(
     target: Target,
     attacks: Sequence[Attack] | None = None,
@@ -81,13 +87,13 @@ def audit(
     seed: int = 0,
     spend_all: bool = False,
     spec: str | None = None,
+    again: Again | None = None,
     executor: Executor | None = None,
     load: Load | None = None,
     here_seconds: float = 0.0,
-    report: Callable[[Advance], object] = lambda _: None,
+    report: Say = lambda _: None,
     say: Say = lambda _: None,
     seconds: float | None = None,
-    until_refuted: bool = False,
     maximise_epsilon: bool = False,
     ideal_noise: bool = False,
 ) -> list[Finding]:
@@ -104,18 +110,15 @@ def audit(
         seed: what all randomness is derived from.
         spend_all: whether to go on to the last trial whatever has been seen before, for closer bounds.
         spec: the words after `attacklab audit` that load this target, for the line that replays a finding.
+        again: gives the line that replays an attack's findings, in place of that of the command line.
         executor: draws the outputs, in place of this process; any `concurrent.futures.Executor`.
         load: makes the target in a worker of the executor; by default the target itself is sent.
         here_seconds: how long outputs are drawn in this process before the executor is used.
-        report: is told after every batch how far the audit is.
-        say: is told, in one line, of each attack its rate and trials, with `seconds`; and if the target cannot be sent.
+        report: is told after every batch, in one line, how far the audit is.
+        say: is told, in one line, if the target cannot be sent.
         seconds: how long it may take, about, besides what attacks compute while they look for scenarios: the budget in
             place of `trials`, of which each attack gets as many as there is time for, 5 million at the most. An event
             is judged on more than `DEFAULT_TRIALS` only while it may still refute the claim.
-        until_refuted: whether to end with the first attack that refutes the claim, and to make a short round for that
-            before the one with all trials. Attacks that were not reached have no finding. Where a time is kept, and
-            not all trials are to be spent, an output of `SLOW` seconds or more means the same, and the attack that
-            refutes ends with the first scenario by which it does.
         maximise_epsilon: whether to look for the largest ε that can be proved, not for what refutes the claim; see
             `largest_epsilon`. The first finding's `epsilon_lower` is the bound.
         ideal_noise: whether to take the samplers at their word, and to ask for the code around them: the attack
@@ -129,326 +132,240 @@ def audit(
         ValueError: `trials`, `seconds`, `alpha` or `seed` is out of range (a `UsageTypeError` where it is not a number,
             or not an integer), or two of the settings exclude each other.
         ArithmeticModeError: this process does not compute as IEEE 754 says.
+        Interrupted: Ctrl-C; it holds what was found by then.
     """
-    if maximise_epsilon and (seconds is not None or until_refuted):
-        raise UsageError("the largest epsilon is found by so many trials; leave out seconds and until_refuted")
-    draws = Draws(target, executor, here_seconds=here_seconds, load=load, say=say)
+    if (maximise_epsilon or spend_all) and seconds is not None:
+        raise UsageError("the largest epsilon, and all trials, are not for a time; leave out seconds")
+    if ideal_noise and attacks is not None:
+        raise UsageError("ideal_noise takes no attacks, as it runs the alignment alone; leave one out")
     if trials is None and seconds is None and (spend_all or maximise_epsilon):
         trials = DEFAULT_TRIALS
     _require_settings(trials, seconds, alpha, seed)
+    require_ieee_arithmetic()
     trials, alpha, seed = trials and int(trials), float(alpha), int(seed)  # JSON holds no numbers of numpy
+    draws = Draws(target, executor, here_seconds=here_seconds, load=load, say=say)
+    rules = Rules(draws, seed, spend_all or maximise_epsilon, None if trials else DEFAULT_TRIALS, report)
+    line = functools.partial(_line, spec, target.name, seed=seed)
     if maximise_epsilon and trials:
-        return largest_epsilon(draws, attacks, trials=trials, alpha=alpha, seed=seed, spec=spec, report=report)
-    chosen = chosen_attacks(attacks, ATTACKS, ideal_noise=ideal_noise)
-    settings: dict[str, Any] = {"trials": trials, "seconds": seconds, "seed": seed, "spec": spec}
-    aligned, others, alpha = aligned_first(target, chosen, alpha=alpha, **settings)
-    settings |= {"until_refuted": until_refuted, "spend_all": spend_all, "draws": draws, "report": report, "say": say}
+        replay = line(attacks, "maximise_epsilon", trials=trials, alpha=alpha)
+        found = largest_epsilon(rules, ATTACKS if attacks is None else attacks, trials=trials, alpha=alpha)
+        return [explained(replace(finding, replay=replay), target) for finding in found]
+    again = again or (lambda attack, trials, alpha: line([attack], "", trials=trials, alpha=alpha))
+    chosen: Sequence[Attack] = [Alignment()] if ideal_noise else ATTACKS if attacks is None else attacks
+    sampling = [attack for attack in chosen if not isinstance(attack, Alignment)]
+    first: list[Finding] = []
+    if len(sampling) < len(chosen):
+        first, alpha = _aligned(rules, alpha, trials, seconds, again, alone=not sampling)
+    turns = _turns(rules, sampling, alpha, trials, seconds, again)
     try:
-        results = Audit(target, others, alpha=alpha, **settings).results()
-    except Interrupted as interrupt:
-        raise Interrupted([aligned, *interrupt.findings] if aligned else interrupt.findings) from interrupt
-    return after(aligned, [finding for result in results for finding in result.findings])
+        _judge(turns, trials)
+    except KeyboardInterrupt as interrupt:
+        raise Interrupted([*first, *_named(turns, target, spec)]) from interrupt
+    require_ieee_arithmetic()  # a target may have loaded a library that changed it
+    sampled = _named(turns, target, spec)
+    # The alignment tells nothing of the noise: that it found nothing is left out where samples could decide nothing.
+    decides = not sampled or any(finding.verdict in DECIDED for finding in sampled)
+    return [*(one for one in first if decides or one.verdict is not Verdict.NOT_DETECTED), *sampled]
 
 
-def chosen_attacks(
-    attacks: Sequence[Attack] | None, default: Sequence[Attack], *, ideal_noise: bool
-) -> tuple[Attack, ...]:
-    """The attacks that an audit runs; `attacks` and `ideal_noise` are arguments of `audit`."""
-    if not ideal_noise:
-        return tuple(default if attacks is None else attacks)
-    if attacks is not None:
-        raise UsageError("ideal_noise takes no attacks, as it runs the alignment alone; leave one out")
-    return (Alignment(),)
+def _line(
+    spec: str | None, target: str, attacks: Sequence[Attack] | None, flag: str, *, seed: int, **budget: float
+) -> str:
+    """The line that makes a finding of some attacks, or of all, again; `flag` is what else was set of `audit`."""
+    budget["seed"] = seed
+    if spec is None:
+        named = [] if attacks is None else [f"[{', '.join(map(repr, attacks))}]"]
+        settings = [f"{name}={value}" for name, value in budget.items()] + [f"{flag}=True"] * bool(flag)
+        return f"audit({', '.join([target, *named, *settings])})"
+    options = [f"--attack {attack.name}" for attack in attacks or ()]
+    options += [f"--{flag.replace('_', '-')}"] * bool(flag)
+    options += [f"--{name} {value}" for name, value in budget.items()]
+    return " ".join(["attacklab audit", spec, *options])
 
 
-def after(aligned: Finding | None, sampled: Sequence[Finding]) -> list[Finding]:
-    """The findings of an audit, the alignment's first.
-
-    It tells nothing of the noise itself: where the samples could decide nothing, that it found nothing is left out.
-    """
-    decides = not sampled or any(finding.verdict in (Verdict.VIOLATED, Verdict.NOT_DETECTED) for finding in sampled)
-    if aligned is None or (aligned.verdict is Verdict.NOT_DETECTED and not decides):
-        return list(sampled)
-    return [aligned, *sampled]
+def _named(turns: Sequence[Turn], target: Target, spec: str | None) -> list[Finding]:
+    """The findings so far, each with its flaw; those that refute with the words that load the target."""
+    findings = supported([finding for turn in turns for finding in turn.findings], target)
+    return [
+        replace(finding, spec=spec or "") if finding.verdict is Verdict.VIOLATED else finding for finding in findings
+    ]
 
 
-def aligned_first(
-    target: Target, chosen: Sequence[Attack], *, alpha: float, seconds: float | None = None, **settings: Any
-) -> tuple[Finding | None, tuple[Attack, ...], float]:
-    """What the attack `alignment` finds if it is chosen, the other attacks, and the α that is left to them.
+def _aligned(
+    rules: Rules, alpha: float, trials: int | None, seconds: float | None, again: Again, *, alone: bool
+) -> tuple[list[Finding], float]:
+    """What the attack `alignment` finds, and the α that is left to others.
 
     Beside others it has `BESIDE_SECONDS` at most. Where it decides nothing there, it stands among the attacks that do
-    not apply, with the reason. The settings are those of `aligned_finding`.
+    not apply, with the reason. Where trials are given, no time is kept.
     """
-    others = tuple(attack for attack in chosen if not isinstance(attack, Alignment))
-    if len(others) == len(chosen):
-        return None, others, alpha
-    if not others:
-        return aligned_finding(target, alpha=alpha, seconds=seconds, **settings), others, alpha
-    most = min(BESIDE_SECONDS, seconds or BESIDE_SECONDS)
-    found = aligned_finding(target, alpha=ALIGNED_SHARE * alpha, seconds=most, **settings)
-    if found.pair is not None:
-        alpha *= 1 - ALIGNED_SHARE
-    if found.verdict not in (Verdict.VIOLATED, Verdict.NOT_DETECTED):
-        found = replace(found, verdict=Verdict.NOT_APPLICABLE, counts=None)
-    return found, others, alpha
-
-
-def aligned_finding(
-    target: Target,
-    *,
-    alpha: float,
-    seed: int,
-    trials: int | None = None,
-    seconds: float | None = None,
-    spec: str | None = None,
-    again: Callable[[int, float], str] | None = None,
-) -> Finding:
-    """What the attack `alignment` finds; the arguments are those of `audit`.
-
-    Where trials are given, no time is kept. `again` gives the line that replays it from the trials and α, in place of
-    that of the command line.
-    """
-
-    def sampled(rounded: Target, trials: int, alpha: float) -> list[Finding]:
-        run = Audit(rounded, [BlackBox()], trials=trials, alpha=alpha, seed=seed)
-        return [finding for result in run.results() for finding in result.findings]
+    target, attack, share = rules.target, Alignment(), alpha if alone else ALIGNED_SHARE * alpha
 
     def line(trials: int) -> str:
-        if again:
-            return again(trials, alpha)
-        return replay_line(spec, target.name, [Alignment()], trials=trials, alpha=alpha, seed=seed)
+        return again(attack, trials, share)
 
     most = min(trials or SAMPLED_TRIALS, SAMPLED_TRIALS)
-    if not Alignment().applies_to(target):
+    limit = math.inf if trials else min(seconds or DEFAULT_SECONDS, math.inf if alone else BESIDE_SECONDS)
+    why = ""
+    if not attack.applies_to(target):
         why = "its draws are random bits, of which a proof says more (attacklab prove)"
     elif isinstance(target.release, ProcessRelease):
         why = "it runs in another process, where its draws are not seen"
     else:
-        limit = seconds or DEFAULT_SECONDS if trials is None else math.inf
         try:
-            return explained(
-                alignment(target, sampled, seed=seed, seconds=limit, trials=most, alpha=alpha, again=line), target
-            )
+            found = alignment(target, audit, seed=rules.seed, seconds=limit, trials=most, alpha=share, again=line)
         except UsageError as error:  # it names no pair
             why = str(error)
-    return finding_of(target, Alignment().name, Verdict.NOT_APPLICABLE, why, seed=seed, replay=line(most))
+    if why:
+        return [rules.finding(attack, Verdict.NOT_APPLICABLE, why, replay=line(most))], alpha
+    if found.pair is not None:
+        alpha -= share
+    if not alone and found.verdict not in DECIDED:
+        found = replace(found, verdict=Verdict.NOT_APPLICABLE, counts=None)
+    return [explained(found, target)], alpha
 
 
-@dataclass(frozen=True)
-class Audit:
-    """An audit to run; its fields are the arguments of `audit`.
-
-    Either `trials` or `seconds` is its budget; without either, `DEFAULT_SECONDS` is.
-    """
-
-    target: Target
-    attacks: Sequence[Attack]
-    _: KW_ONLY
-    trials: int | None = None
-    seconds: float | None = None
-    alpha: float = DEFAULT_ALPHA
-    seed: int = 0
-    until_refuted: bool = False
-    spend_all: bool = False
-    spec: str | None = None
-    draws: Draws | None = None
-    report: Callable[[Advance], object] = lambda _: None
-    say: Say = lambda _: None
-
-    @default_errors
-    def results(self) -> list[Turn]:
-        """What each attack found, in their order; attacks that were not reached are left out.
-
-        Raises:
-            ValueError: a setting is out of range.
-            ArithmeticModeError: this process does not compute as IEEE 754 says.
-            Interrupted: Ctrl-C; it holds what was found by then.
-        """
-        require_ieee_arithmetic()
-        _require_settings(self.trials, self.seconds, self.alpha, self.seed)
-        turns = self._turns()
-        try:
-            self._judge(turns, slow=self._is_slow(turns))
-        except KeyboardInterrupt as interrupt:
-            made = supported([finding for turn in turns for finding in turn.findings], self.target)
-            raise Interrupted(made) from interrupt
-        require_ieee_arithmetic()  # a target may have loaded a library that changed it
-        named = iter(supported([finding for turn in turns for finding in turn.findings], self.target))
-        for turn in turns:
-            turn.findings = tuple(itertools.islice(named, len(turn.findings)))
-        return [turn for turn in turns if turn.trials]
-
-    def _judge(self, turns: Sequence[Turn], *, slow: bool) -> None:
-        """Let the attacks of each round judge what they planned."""
-        until_refuted = self.until_refuted or slow
-        for most, ahead in self._rounds(turns, slow=slow):
-            for place, turn in enumerate(ahead):
-                trials = min(most, self.trials or turn.affordable(ahead[place:]))
-                if self.trials is None and any(turn.refutes for turn in turns):
-                    trials = min(trials, DEFAULT_TRIALS)  # what is refuted needs no subtler evidence
-                self._tell(turn, trials)
-                if trials > turn.trials:
-                    turn.judge_all(trials, rounds=2 if until_refuted else 1, until_refuted=slow)
-                if turn.refutes and (until_refuted or getattr(turn.attack, "decides_alone", False)):
-                    break
-
-    def _tell(self, turn: Turn, trials: int) -> None:
-        """Say how fast an attack's trials are drawn, where a time is kept."""
-        if self.trials is None and turn.testable and (self.seconds is not None or trials < DEFAULT_TRIALS):
-            self.say(turn.described(trials))
-
-    def _is_slow(self, turns: Sequence[Turn]) -> bool:
-        """Whether a time is kept and an output takes long, as looking for the first scenarios shows."""
-        if self.trials is None and not self.spend_all:
-            turns = _black_box_first(turns)
-            for place, turn in enumerate(turns):
-                if turn.applies:
-                    turn.affordable(turns[place:])
-                    if turn.clock is not None and math.isfinite(turn.clock.output):
-                        return turn.clock.output >= SLOW
-        return False
-
-    def _rounds(self, turns: Sequence[Turn], *, slow: bool) -> Iterator[tuple[int, Sequence[Turn]]]:
-        """The most trials of each round, and who takes part in it, in what order."""
-        if slow:
-            turns = _black_box_first(turns)
-        if self.until_refuted or slow:
-            yield SHORT_ROUND, turns
-            if any(turn.refutes or turn.fails for turn in turns):
-                return
-            # An attack whose share was too small for the whole short round stays with that where one refuted claim was
-            # asked for: trials tell the rounds.
-            turns = [turn for turn in turns if turn.goes_on and (turn.trials == SHORT_ROUND or not self.until_refuted)]
-        yield MOST_TRIALS, turns
-
-    def _turns(self) -> list[Turn]:
-        """The attacks with their shares of α, the budget and what draws their trials."""
-        draws = self.draws or Draws(self.target)
-        clock = None if self.trials is not None else Clock(self.seconds or DEFAULT_SECONDS, draws.now)
-        planned_first = None if self.until_refuted else self.trials
-        settings: dict[str, Any] = {"spend_all": self.spend_all, "spec": self.spec, "report": self.report}
-        settings |= {} if self.seconds is None else {"advice": "allow more seconds or trials"}
-        settings |= {} if clock is None else {"enough": DEFAULT_TRIALS}
-        judges = (
-            Judge(self.target, sized(attack, planned_first or STEPS[0]), draws, self.seed, **settings)
-            for attack in self.attacks
-        )
-        turns = [Turn(attack, judge, clock) for attack, judge in zip(self.attacks, judges, strict=True)]
-        trying = [isinstance(turn.plan, tuple) if planned_first else turn.applies for turn in turns]
-        for turn, share in zip(turns, shares(self.attacks, trying, self.alpha), strict=True):
-            turn.alpha = share
-        return turns
+def _turns(
+    rules: Rules, attacks: Sequence[Attack], alpha: float, trials: int | None, seconds: float | None, again: Again
+) -> list[Turn]:
+    """The attacks with their shares of α; where trials are given, each has looked for its scenarios."""
+    clock = None if trials else Clock(seconds or DEFAULT_SECONDS, rules.draws)
+    turns = [Turn(attack, sized(attack, trials or STEPS[0]), rules, clock, again) for attack in attacks]
+    trying = [isinstance(turn.plan, tuple) if trials else turn.applies for turn in turns]
+    for turn, share in zip(turns, shares(attacks, trying, alpha), strict=True):
+        turn.alpha = share
+    return turns
 
 
-@dataclass
-class Turn:
-    """One attack in an audit, through all rounds, and what it found."""
+def _judge(turns: Sequence[Turn], trials: int | None) -> None:
+    """Let each attack judge what it planned; until one refutes the claim where outputs are slow."""
+    slow = trials is None and _is_slow(turns)
+    if slow:
+        turns = _black_box_first(turns)
+    for place, turn in enumerate(turns):
+        wanted = trials or turn.affordable(turns[place:])
+        if trials is None and any(each.refutes for each in turns):
+            wanted = min(wanted, DEFAULT_TRIALS)  # what is refuted needs no subtler evidence
+        turn.judge(wanted, until_refuted=slow)
+        if turn.refutes and (slow or getattr(turn.attack, "decides_alone", False)):
+            return
 
-    attack: Attack
-    judge: Judge  # learns from as many outputs as `trials` warrant
-    clock: Clock | None  # None where no time is kept
-    alpha: float = 1.0  # the attack's part of α, in all rounds together
-    trials: int = 0  # the most outputs of either input on which an event was judged in the last round
-    findings: tuple[Finding, ...] = ()  # of that round
-    seconds: float = math.inf  # how long it may take, where a time is kept
 
-    @property
-    def applies(self) -> bool:
-        """Whether the attack applies to the target."""
-        with contextlib.suppress(AttackError):
-            return applies(self.judge.attack, self.judge.target)
-        return True  # judging says what it raised
-
-    @functools.cached_property
-    def plan(self) -> Plan:
-        """The scenarios; while they are looked for, half of the seconds that are left are kept."""
-        return self.judge.plan(self.clock)
-
-    @property
-    def testable(self) -> list[PlannedScenario]:
-        """The scenarios that a sample could decide."""
-        planned = self.plan if isinstance(self.plan, tuple) else ()
-        return [each for each in planned if each.claim and is_testable(each.claim, STEPS[-1], self.alpha)]
-
-    def affordable(self, ahead: Sequence[Turn]) -> int:
-        """How many trials there is time for, where the attacks ahead share what is left as they share α."""
-        assert self.clock is not None  # noqa: S101 - asked where a time is kept
-        if not (self.applies and self.clock.left and self.clock.limit):
-            return STEPS[0]  # judging says why there is nothing to judge
-        self.seconds = self.clock.left * self.alpha / sum(turn.alpha for turn in ahead if turn.applies)
-        testable = self.testable
-        if not (testable or isinstance(self.attack, Learning)):
-            return STEPS[0]
-        return max(step for step in STEPS if step == STEPS[0] or self._cost(self.clock, testable, step) <= self.seconds)
-
-    def _cost(self, clock: Clock, testable: Sequence[PlannedScenario], trials: int) -> float:
-        """The seconds that so many trials take: to find scenarios that are learned, to choose and to judge."""
-        larger = sized(self.attack, trials)
-        learning = larger.looks if isinstance(larger, Learning) and larger != self.judge.attack else 0
-        seconds = clock.cost(learning)
-        for planned in testable:
-            for most in (choosing_trials(self.judge.target.claim.composed(planned.answers), trials), trials):
-                batches = sum(1 for _ in planned.sample(Role.JUDGE, (), most, spend_all=False).batches())
-                seconds += 2 * clock.cost(most * planned.answers, batches, self._output(clock, planned))
-        return seconds
-
-    @staticmethod
-    def _output(clock: Clock, planned: PlannedScenario) -> float:
-        """The seconds of an output that judges a scenario."""
-        return clock.output_on(planned.scenario.pair.first)
-
-    def described(self, trials: int) -> str:
-        """How fast its trials are drawn, and so how many of them judge at the most."""
-        assert self.clock is not None  # noqa: S101 - as above
-        rate = 1 / max(1e-9, self.clock.cost(2 * sum(planned.answers for planned in self.testable)))
-        return f"{self.judge.target.name}, {self.attack.name}: {rate:.2g} trials a second, so up to {trials}"
-
-    def judge_all(self, trials: int, rounds: int, *, until_refuted: bool) -> None:
-        """Judge what was planned in one of so many rounds, with its share of the attack's α; all, or until refuted."""
-        attack = sized(self.attack, trials)
-        if attack != self.judge.attack:
-            self.judge = replace(self.judge, attack=attack)
-            self.__dict__.pop("plan", None)
-        plan = self.plan
-        if self.findings and isinstance(plan, Finding) and plan.verdict is Verdict.INCONCLUSIVE:
-            return  # there is no time to look for more, so what the short round found stays
-        self.trials = trials
-        clock, seconds, output, started = self.clock, self.seconds, math.inf, 0.0
-        if clock:
-            output = max((self._output(clock, planned) for planned in self.testable), default=clock.output)
-            seconds, started = clock.limit if output < FAST else seconds, clock.now()
-        share = share_of_alpha(self.alpha, rounds)
-        self.findings = tuple(self.judge.findings(plan, trials, share, seconds=seconds, until_refuted=until_refuted))
-        if clock:
-            clock.charge(clock.now() - started, sum(finding.trials for finding in self.findings), output)
-
-    @property
-    def refutes(self) -> bool:
-        """Whether a finding refutes the claim."""
-        return any(finding.refutes for finding in self.findings)
-
-    @property
-    def fails(self) -> bool:
-        """Whether the target failed, or the attack."""
-        return any(finding.verdict is Verdict.ERROR for finding in self.findings)
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether there is anything to judge."""
-        return any(finding.pair is not None for finding in self.findings)
+def _is_slow(turns: Sequence[Turn]) -> bool:
+    """Whether an output takes long, as looking for the first scenarios shows."""
+    for turn in _black_box_first(turns):
+        if turn.applies and turn.clock and turn.plan and math.isfinite(turn.clock.rate):
+            return turn.clock.rate >= SLOW
+    return False
 
 
 def _black_box_first(turns: Sequence[Turn]) -> list[Turn]:
     return sorted(turns, key=lambda turn: not isinstance(turn.attack, BlackBox))
 
 
+@dataclass
+class Turn:
+    """One attack in an audit, and what it found."""
+
+    attack: Attack
+    learned: Attack  # it, learning from as many outputs as `trials` warrant
+    rules: Rules
+    clock: Clock | None  # None where no time is kept
+    again: Again
+    alpha: float = 1.0  # the attack's part of α
+    trials: int = 0  # the most outputs of either input on which an event was judged
+    findings: tuple[Finding, ...] = ()
+    seconds: float = math.inf  # how long it may take, where a time is kept
+
+    @property
+    def applies(self) -> bool:
+        """Whether the attack applies to the target."""
+        with contextlib.suppress(AttackError):
+            return applies(self.learned, self.rules.target)
+        return True  # judging says what it raised
+
+    @functools.cached_property
+    def plan(self) -> Plan:
+        """The scenarios; while they are looked for, half of the seconds that are left are kept."""
+        return self.rules.plan(self.learned, self.clock)
+
+    @property
+    def scenarios(self) -> tuple[PlannedScenario, ...]:
+        """The scenarios, if it found any."""
+        return self.plan if isinstance(self.plan, tuple) else ()
+
+    def affordable(self, ahead: Sequence[Turn]) -> int:
+        """How many trials there is time for, where the attacks ahead share what is left as they share α."""
+        assert self.clock is not None  # noqa: S101 - asked where a time is kept
+        if not (self.applies and self.clock.left and self.clock.limit):
+            return FEWEST_TRIALS if self.clock.rate < FAST else STEPS[0]  # judging says why there is nothing to judge
+        self.seconds = self.clock.left * self.alpha / sum(turn.alpha for turn in ahead if turn.applies)
+        if not (self.scenarios or isinstance(self.attack, Learning)):
+            return STEPS[0]
+        return max(step for step in STEPS if step == STEPS[0] or self._cost(self.clock, step) <= self.seconds)
+
+    def _cost(self, clock: Clock, trials: int) -> float:
+        """The seconds that so many trials take: to find scenarios that are learned, to choose and to judge."""
+        larger = sized(self.attack, trials)
+        learning = larger.looks if isinstance(larger, Learning) and larger != self.learned else 0
+        seconds = cost(learning, clock.rate)
+        for planned in self.scenarios:
+            drawn = trials + (choosing_trials(planned.claim, trials) if planned.claim else 0)
+            seconds += cost(2 * drawn * planned.answers, clock.rate_on(planned.scenario.pair.first))
+        return seconds
+
+    def judge(self, trials: int, *, until_refuted: bool) -> None:
+        """Judge what was planned; all, or until a scenario refutes the claim."""
+        larger = sized(self.attack, trials)
+        if larger != self.learned:
+            more = self.rules.plan(larger, self.clock)
+            if isinstance(more, Finding) and more.verdict is Verdict.INCONCLUSIVE and self.scenarios:
+                # There is no time to look for more, so what was planned is judged, on as many trials as it warrants.
+                trials = max(step for step in STEPS if sized(self.attack, step) == self.learned)
+            else:
+                self.learned, self.plan = larger, more
+        self.trials, clock = trials, self.clock
+        if clock is None:
+            self.findings = tuple(self._judged(math.inf))
+            return
+        rates = [clock.rate_on(planned.scenario.pair.first) for planned in self.scenarios]
+        rate, started = max(rates, default=clock.rate), self.rules.draws.now()
+        seconds = max(clock.limit, FEWEST_SECONDS) if rate < FAST else self.seconds
+        self.findings = tuple(self._judged(seconds, until_refuted=until_refuted))
+        drawn = sum(finding.trials for finding in self.findings)
+        clock.charge(self.rules.draws.now() - started, drawn, rate)
+
+    def _judged(self, seconds: float, *, until_refuted: bool = False) -> Iterator[Finding]:
+        """Judge each scenario with its part of α and of the seconds, after which it is judged on what there is."""
+        rules, trials, alpha = self.rules, self.trials, self.alpha
+        if isinstance(self.plan, Finding):
+            yield replace(self.plan, replay=self.again(self.learned, trials, alpha))
+            return
+        share, end = share_of_alpha(alpha, len(self.plan)), rules.draws.now() + seconds
+        for planned in self.plan:
+            most = min(trials, planned.scenario.trials or trials)
+            started = time.perf_counter()
+            finding = planned.judged(most, share, (end - rules.draws.now()) / (len(self.plan) - planned.number))
+            if finding.verdict is not Verdict.VIOLATED or planned.replays():
+                used = most if rules.enough is None or finding.refutes or not finding.counts else finding.counts.trials
+                finding = replace(finding, replay=self.again(self.learned, used, alpha))
+            else:
+                finding = replace(finding, reason=finding.reason + NOT_REPLAYABLE)
+            yield replace(finding, seconds=time.perf_counter() - started)
+            if until_refuted and finding.refutes:
+                return
+
+    @property
+    def refutes(self) -> bool:
+        """Whether a finding refutes the claim."""
+        return any(finding.refutes for finding in self.findings)
+
+
 def _require_settings(trials: int | None, seconds: float | None, alpha: float, seed: int) -> None:
     """Refuse settings that are out of range, before anything runs."""
     if trials is not None and seconds is not None:
         raise UsageError("an audit has a budget of trials or of seconds; give one of them")
-    counts = {"seed": seed} if trials is None else {"trials": trials, "seed": seed}
-    for name, count in counts.items():
+    for name, count in {"trials": 1 if trials is None else trials, "seed": seed}.items():
         if not isinstance(count, Integral) or isinstance(count, bool):
             raise UsageTypeError(f"{name} must be an integer, not {count!r}")
     if trials is not None and trials < 1:

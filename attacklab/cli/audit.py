@@ -24,7 +24,7 @@ from attacklab.cli.where import executor
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import Finding, Interrupted
 from attacklab.model.stage import Stage
-from attacklab.reporting.progress import progress
+from attacklab.reporting.progress import status_line
 from attacklab.stages.search import stability
 
 TRIALS = (
@@ -83,7 +83,7 @@ def command(
         else:
             settings: dict[str, Any] = {"trials": trials, "alpha": alpha, "seed": seed, "spend_all": spend_all}
             settings |= {"spec": asked.spec(), "say": say if verbose else _silent, "load": elsewhere.load}
-            with executor(workers, asked.library) as (drawing, here_seconds), progress(error_console()) as report:
+            with executor(workers, asked.library) as (drawing, here_seconds), status_line(error_console()) as report:
                 settings |= {"report": report, "executor": drawing, "here_seconds": here_seconds}
                 constant = without_variety(loaded, seed)
                 findings = [constant] if constant else audit(loaded, chosen, **settings)

@@ -205,9 +205,8 @@ def _audited(
     attacks: Sequence[Attack] | None = None,
     ideal_noise: bool = False,
 ) -> AuditedTest:
-    from attacklab.attacks import Alignment
     from attacklab.auditing.first_outputs import without_variety
-    from attacklab.auditing.referee import Audit, after, aligned_first, chosen_attacks
+    from attacklab.auditing.referee import audit
     from attacklab.model.stage import Stage
     from attacklab.stages.search import stability
 
@@ -215,27 +214,32 @@ def _audited(
     if isinstance(claimed, Stage):
         found = replace(stability(claimed, seed=run.seed), replay=shlex.join(["pytest", item.nodeid]))
         return _test_of(item, [found], seed=run.seed)
-    chosen = chosen_attacks(attacks, _registered(run.attacks), ideal_noise=ideal_noise)
-    if not chosen:
+    if attacks is not None and not attacks:
         raise UsageError(f"{FIXTURE} was given no attacks; leave attacks= out to run the registered ones")
     alpha = run.alpha / len(run.audits)
     constant = without_variety(claimed, run.seed)
     if constant is not None:
         return _test_of(item, [constant], alpha=alpha, trials=0, seed=run.seed)
     seconds = run.seconds if run.trials is None else None
-    attack = None if ideal_noise or attacks is not None else Alignment().name
-    settings: dict[str, Any] = {"seed": run.seed, "trials": run.trials, "seconds": seconds}
-    again = functools.partial(run.replay, item.nodeid, attack=attack)
-    aligned, others, left = aligned_first(claimed, chosen, alpha=alpha, again=again, **settings)
-    results = Audit(claimed, others, alpha=left, until_refuted=True, **settings).results()
-    findings: list[Finding] = []
-    for result in results:
+
+    def again(attack: Attack, trials: int, share: float) -> str:
         # The command line knows only the registered attacks; where a test brings its own, all of them run again.
-        share, name = (result.alpha, result.attack.name) if attacks is None else (left, None)
-        replay = run.replay(item.nodeid, result.trials, share, name)
-        findings += [replace(finding, replay=finding.replay and replay) for finding in result.findings]
-    drawn = max((result.trials for result in results), default=0)
-    return _test_of(item, after(aligned, findings), alpha=alpha, trials=drawn, seed=run.seed)
+        own = ideal_noise or attacks is not None
+        return run.replay(item.nodeid, trials, alpha if own else share, None if own else attack.name)
+
+    chosen = _registered(run.attacks) if attacks is None and not ideal_noise else attacks
+    findings = audit(
+        claimed,
+        chosen,
+        trials=run.trials,
+        seconds=seconds,
+        alpha=alpha,
+        seed=run.seed,
+        again=again,
+        ideal_noise=ideal_noise,
+    )
+    drawn = run.trials or max((finding.counts.trials for finding in findings if finding.counts), default=0)
+    return _test_of(item, findings, alpha=alpha, trials=drawn, seed=run.seed)
 
 
 def _proved(

@@ -5,32 +5,14 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
 
 from rich.console import Console
 from rich.markup import escape
 
-from attacklab.auditing.judge import Advance
 from attacklab.model.plain_text import plain
-
-Report: TypeAlias = Callable[[Advance], None]
 
 LINE_SECONDS = 10.0
 """Time between two lines, and before the first, so that a short audit prints none."""
-
-
-@contextlib.contextmanager
-def progress(console: Console) -> Iterator[Report]:
-    """Show progress while the context lasts.
-
-    Args:
-        console: where to show it.
-
-    Yields:
-        A function to be called with every advance of the audit.
-    """
-    with status_line(console) as tell:
-        yield lambda at: tell(_told(at))
 
 
 @contextlib.contextmanager
@@ -53,9 +35,3 @@ def status_line(console: Console) -> Iterator[Callable[[str], None]]:
                 told = time.monotonic()
 
         yield tell
-
-
-def _told(at: Advance) -> str:
-    doing = "choosing" if at.choosing else "judging"
-    needed = "" if at.needed is None else f" (about {at.needed:,} trials needed)"
-    return f"{at.attack} {at.scenario}/{at.scenarios}, {doing}{needed}: {at.done:,} of {at.trials:,} trials"

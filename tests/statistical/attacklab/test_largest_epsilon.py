@@ -14,7 +14,6 @@ from scipy import stats
 
 from attacklab.attacks import BlackBox
 from attacklab.attacks.base import Event, Scenario
-from attacklab.auditing.judge import Advance
 from attacklab.auditing.referee import audit
 from attacklab.model.claims import GaussianDP
 from attacklab.model.findings import FAILURE, Finding, Verdict
@@ -128,26 +127,6 @@ def test_what_fails_or_does_not_apply_is_told_and_a_failure_on_one_input_is_a_be
     assert (fails.verdict, fails.flaw) == (Verdict.VIOLATED, FAILURE)
     (elsewhere,) = audit(Target.noise(truncated_geometric, epsilon=1.0), [attack], trials=100, maximise_epsilon=True)
     assert elsewhere.verdict is Verdict.NOT_APPLICABLE
-
-
-@pytest.mark.parametrize(("seldom", "samples"), [(0.0, [100, 500]), (0.004, [100, 500, 100, 500])])
-def test_a_bet_that_is_always_right_on_two_samples_ends_the_search(seldom: float, samples: list[int]) -> None:
-    """Where 100 outputs do not show that the bet is wrong now and then, 500 do, and the next attack has its turn."""
-
-    def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
-        return np.where(rng.random(trials) < seldom, 1 - records[0], records[0])
-
-    drawn = []
-
-    def report(advance: Advance) -> None:
-        if advance.choosing and advance.done == advance.trials:
-            drawn.append(advance.trials)
-
-    attacks = [Bets((Scenario(PAIR, (ZERO,)),)), Bets((Scenario(PAIR, (NEVER,)),), name="later")]
-    found = audit(of_dataset(release), attacks, trials=1_000, alpha=0.05, report=report, maximise_epsilon=True)
-    assert drawn[: len(samples)] == samples
-    assert (len(drawn) > len(samples)) is bool(seldom)
-    assert epsilon_of(found) > 4.0
 
 
 def test_the_same_seed_gives_the_same_finding_and_all_say_how_to_replay_it() -> None:

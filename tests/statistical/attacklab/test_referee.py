@@ -18,7 +18,7 @@ from scipy import stats
 from attacklab.attacks import ATTACKS, MISSING_CLIP
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.auditing import referee
-from attacklab.auditing.judge import LARGEST_BUDGET, Advance
+from attacklab.auditing.judge import LARGEST_BUDGET
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.samples import BATCH_OUTPUTS, CHOOSING_GROWTH, FIRST_LOOK, GROWTH, REDRAWN
 from attacklab.auditing.statistics.betting import judge
@@ -205,11 +205,11 @@ def test_a_subtle_flaw_states_the_trials_it_needs_before_it_is_judged() -> None:
     target, attack = target_of(randomized_response(math.exp(1.1)), epsilon=1.0), Bets((Scenario(PAIR, (ZERO,)),))
     p = math.exp(1.1) / (1 + math.exp(1.1))
     true = trials_needed(PrivacyClaim(1.0), p, 1 - p, DEFAULT_ALPHA)
-    told: list[Advance] = []
+    told: list[str] = []
     (finding,) = audit(target, [attack], trials=1_000_000, spend_all=True, report=told.append)
     assert finding.verdict is Verdict.VIOLATED
-    assert {at.needed for at in told if at.choosing} == {None}
-    assert {at.needed for at in told if not at.choosing} == {finding.trials_needed}
+    needed = f"bets 1/1, judging (about {finding.trials_needed:,} trials needed): "
+    assert {line.partition(": ")[0] + ": " for line in told} == {"bets 1/1, choosing: ", needed}
     assert true / 3 < finding.trials_needed < 3 * true
 
 

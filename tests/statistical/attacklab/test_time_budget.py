@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,10 +12,11 @@ import pytest
 from numpy.typing import NDArray
 
 from attacklab.attacks import ATTACKS, GeneratorSeed, Precision, ZeroRounding
-from attacklab.attacks.base import Event, Probe, Scenario
+from attacklab.attacks.base import Attack, Event, Probe, Scenario
 from attacklab.auditing.clock import STEPS
-from attacklab.auditing.drawing import own_seconds
-from attacklab.auditing.referee import SHORT_ROUND, Audit, Turn, audit, shares
+from attacklab.auditing.drawing import Draws, own_seconds
+from attacklab.auditing.judge import DEFAULT_TRIALS, Rules
+from attacklab.auditing.referee import Turn, _judge, _turns, audit, shares
 from attacklab.model.domains import Domain
 from attacklab.model.findings import Finding, Interrupted, Verdict
 from attacklab.model.neighbours import NeighbouringPair
@@ -24,8 +25,7 @@ from tests.unit.attacklab.ideal import two_sided_geometric
 
 ANSWERS = Precision((0.0, 1.0))
 
-ADVICE = ("raise --trials", "allow more seconds or trials")
-"""What to do where more trials could decide: in an audit of so many trials, and in one that keeps to a time."""
+ADVICE = "; raise --trials (in Python trials=, or seconds=)"
 
 
 class Slow:
@@ -43,8 +43,16 @@ class Slow:
     def audited(self, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> list[Turn]:
         monkeypatch.setattr("attacklab.auditing.drawing.own_seconds", lambda _: self.seconds)
         target = Target.noise(self, epsilon=1.0, domain=Domain(integers=True))
-        settings = {"seconds": None if "trials" in settings else 3.0, "until_refuted": True, **settings}
-        return Audit(target, settings.pop("attacks", ATTACKS), **settings).results()
+        return audited(target, settings.pop("attacks", ATTACKS), **{"seconds": 3.0, **settings})
+
+
+def audited(target: Target, attacks: Sequence[Attack], alpha: float = 1e-6, **budget: Any) -> list[Turn]:
+    """What each attack found, and with how many trials and what α it was to be judged."""
+    trials, seconds = budget.get("trials"), budget.get("seconds")
+    rules = Rules(Draws(target), 0, enough=None if trials else DEFAULT_TRIALS)
+    turns = _turns(rules, attacks, alpha, trials, None if trials else seconds, lambda *_: "again")
+    _judge(turns, trials)
+    return [turn for turn in turns if turn.trials]
 
 
 def laplace(answer: float, trials: int, rng: np.random.Generator) -> Any:
@@ -63,10 +71,8 @@ def test_a_sound_target_of_100_000_draws_a_second_is_audited_within_five_seconds
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     sound = Slow(100_000, sound=True)
-    audited = sound.audited(monkeypatch)
-    assert verdicts(audited) == {Verdict.NOT_DETECTED}
+    assert verdicts(sound.audited(monkeypatch)) == {Verdict.NOT_DETECTED}
     assert 1.0 < sound.seconds < 5.0
-    assert max(one.trials for one in audited) > SHORT_ROUND
 
 
 def test_where_outputs_are_slow_a_plain_flaw_is_refuted_first_and_ends_the_audit(
@@ -85,7 +91,7 @@ def test_where_outputs_are_slow_a_plain_flaw_is_refuted_first_and_ends_the_audit
     assert [one.attack for one in findings if one.refutes] == ["black_box"]
     assert slow.seconds < 15.0
     sound = Slow(rate, sound=True)
-    assert not any(one.refutes for one in untimed(sound.audited(monkeypatch, seconds=60.0, until_refuted=False)))
+    assert not any(one.refutes for one in untimed(sound.audited(monkeypatch, seconds=60.0)))
     assert sound.seconds < 66.0
 
 
@@ -101,26 +107,24 @@ def test_bare_answers_that_take_fifty_milliseconds_are_refuted(monkeypatch: pyte
     assert slow.seconds < 40.0
 
 
-@pytest.mark.parametrize(("rate", "until_refuted"), [(100.0, False), (3_000.0, True), (30_000.0, False)])
-def test_an_audit_keeps_to_the_time_and_uses_it(
-    monkeypatch: pytest.MonkeyPatch, rate: float, until_refuted: bool
-) -> None:
+@pytest.mark.parametrize("rate", [100.0, 3_000.0, 30_000.0])
+def test_an_audit_keeps_to_the_time_and_uses_it(monkeypatch: pytest.MonkeyPatch, rate: float) -> None:
     sound = Slow(rate, sound=True)
-    audited = sound.audited(monkeypatch, seconds=60.0, until_refuted=until_refuted)
-    assert {one.trials for one in audited} <= set(STEPS)
+    turns = sound.audited(monkeypatch, seconds=60.0)
+    assert {one.trials for one in turns} <= set(STEPS)
     assert 30.0 < sound.seconds < 66.0
 
 
-@pytest.mark.parametrize(("rate", "until_refuted"), [(1.0, True), (20.0, False), (100.0, True), (1000.0, False)])
+@pytest.mark.parametrize("rate", [1.0, 20.0, 100.0, 1000.0])
 def test_an_audit_of_a_slow_target_keeps_to_a_short_time_and_says_what_it_had_no_time_for(
-    monkeypatch: pytest.MonkeyPatch, rate: float, until_refuted: bool
+    monkeypatch: pytest.MonkeyPatch, rate: float
 ) -> None:
     slow = Slow(rate, sound=True)
-    findings = untimed(slow.audited(monkeypatch, until_refuted=until_refuted))
+    findings = untimed(slow.audited(monkeypatch))
     assert slow.seconds < 1.3 * 3.0 + 8 / rate  # the least that can be drawn
     unreached = [one for one in findings if one.reason.startswith("there is no time left")]
     assert {one.verdict for one in unreached} <= {Verdict.INCONCLUSIVE}
-    assert all(one.reason.endswith("; raise --trials (in Python trials=, or seconds=)") for one in unreached)
+    assert all(one.reason.endswith(ADVICE) for one in unreached)
     assert unreached or rate > 100
     assert not any(one.decides_nothing for one in unreached)
     assert not {one.verdict for one in findings} & {Verdict.ERROR, Verdict.VIOLATED}
@@ -138,21 +142,17 @@ def test_an_audit_ends_in_time_though_its_outputs_take_longer_than_the_first_one
 
     monkeypatch.setattr("attacklab.auditing.drawing.own_seconds", lambda _: slow.seconds)
     target = Target.noise(release, epsilon=1.0, domain=Domain(integers=True))
-    (audited,) = Audit(target, [Above()], seconds=10.0).results()
-    (finding,) = audited.findings
+    (finding,) = audit(target, [Above()], seconds=10.0)
     assert finding.verdict is Verdict.NOT_DETECTED
     assert finding.counts is not None
-    assert 1_000 < finding.counts.trials < audited.trials
+    assert finding.counts.trials > 1_000
     assert f"trials={finding.counts.trials}," in finding.replay
     assert 9.0 < slow.seconds < 14.0
 
 
 def test_fast_outputs_are_counted_so_that_a_slower_machine_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     attacks = [ANSWERS, GeneratorSeed()]
-    slower, faster = (
-        Slow(rate, sound=True).audited(monkeypatch, attacks=attacks, seconds=60.0, until_refuted=False)
-        for rate in (2e5, 9e5)
-    )
+    slower, faster = (Slow(rate, sound=True).audited(monkeypatch, attacks=attacks, seconds=60.0) for rate in (2e5, 9e5))
     assert untimed(slower) == untimed(faster)
 
 
@@ -176,25 +176,19 @@ def test_a_sound_sum_that_takes_longer_for_more_records_is_decided_in_time(
 
     monkeypatch.setattr("attacklab.auditing.drawing.own_seconds", lambda _: clock.seconds)
     target = Target.sum(release, bounds=(0.0, 1.0), epsilon=1.0)
-    audited = Audit(target, ATTACKS, seconds=60.0, until_refuted=True).results()
-    assert verdicts(audited) == {Verdict.NOT_DETECTED}
+    assert verdicts(audited(target, ATTACKS, seconds=60.0)) == {Verdict.NOT_DETECTED}
     assert clock.seconds < 66.0
 
 
-@pytest.mark.parametrize("until_refuted", [True, False])
-def test_the_findings_of_given_trials_do_not_depend_on_the_time_anything_took(
-    monkeypatch: pytest.MonkeyPatch, until_refuted: bool
-) -> None:
-    measured = Slow(30_000, sound=True).audited(monkeypatch, until_refuted=until_refuted)
+def test_the_findings_of_given_trials_do_not_depend_on_the_time_anything_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = Slow(30_000, sound=True).audited(monkeypatch)
     applying = [attack.applies_to(Target.noise(laplace, epsilon=1.0)) for attack in ATTACKS]
     expected = dict(zip((attack.name for attack in ATTACKS), shares(ATTACKS, applying, 1e-6), strict=True))
     for one in measured:
         if one.findings[0].verdict is not Verdict.NOT_APPLICABLE:
-            alone = Slow(7, sound=True).audited(
-                monkeypatch, attacks=[one.attack], trials=one.trials, alpha=one.alpha, until_refuted=until_refuted
-            )
-            advised = [replace(finding, reason=finding.reason.replace(*ADVICE)) for finding in untimed(alone)]
-            assert advised == untimed([one])
+            slower = Slow(7, sound=True)
+            alone = slower.audited(monkeypatch, attacks=[one.attack], trials=one.trials, alpha=one.alpha)
+            assert untimed(alone) == untimed([one])
             assert one.alpha == pytest.approx(expected[one.attack.name])
 
 
@@ -216,17 +210,14 @@ class Above:
 @pytest.mark.parametrize(
     ("rate", "reason"), [(10.0, "it takes at least "), (200.0, "at the rates of these trials, about ")]
 )
-def test_where_a_time_is_kept_more_seconds_are_advised(
-    monkeypatch: pytest.MonkeyPatch, rate: float, reason: str
-) -> None:
+def test_where_too_little_was_drawn_more_is_advised(monkeypatch: pytest.MonkeyPatch, rate: float, reason: str) -> None:
     """The claim is false: 10 outputs do not show it, and 200 show it so that more trials would refute it."""
     slow = Slow(rate, sound=False)
     monkeypatch.setattr("attacklab.auditing.drawing.own_seconds", lambda _: slow.seconds)
     claimed = Target.noise(slow, epsilon=0.35)
-    for settings, advice in (({"trials": int(rate)}, ADVICE[0]), ({"seconds": 3.0}, ADVICE[1])):
-        (finding,) = audit(claimed, [Above()], **settings)
-        assert reason in finding.reason
-        assert finding.reason.endswith(advice)
+    (finding,) = audit(claimed, [Above()], trials=int(rate))
+    assert reason in finding.reason
+    assert finding.reason.endswith(ADVICE)
 
 
 @dataclass(frozen=True)
@@ -245,38 +236,20 @@ class Never:
         yield Scenario(NeighbouringPair.answers(0.0, 1.0, sensitivity=target.sensitivity), (nothing,))
 
 
-@pytest.mark.parametrize("trials", [SHORT_ROUND - 1, SHORT_ROUND + 1])
-@pytest.mark.parametrize(("until_refuted", "alpha"), [(True, 5e-7), (False, 1e-6)])
-def test_each_round_has_half_of_alpha_where_there_may_be_two(trials: int, until_refuted: bool, alpha: float) -> None:
-    target = Target.noise(laplace, epsilon=1.0)
-    (audited,) = Audit(target, [Never()], trials=trials, until_refuted=until_refuted).results()
-    (finding,) = audited.findings
-    assert (audited.trials, audited.alpha) == (trials, 1e-6)
-    assert finding.alpha == pytest.approx(alpha)
-    assert finding.counts.trials == trials
-
-
 def test_alpha_is_split_over_the_attacks_that_apply() -> None:
     target = Target.noise(laplace, epsilon=1.0)
-    audited = Audit(target, [Never("one"), ZeroRounding(), Never("two")], trials=100).results()
-    assert [one.alpha for one in audited] == pytest.approx([5e-7] * 3)
-    assert [one.findings[0].alpha for one in audited[::2]] == pytest.approx([5e-7] * 2)
+    turns = audited(target, [Never("one"), ZeroRounding(), Never("two")], trials=100)
+    assert [one.alpha for one in turns] == pytest.approx([5e-7] * 3)
+    assert [one.findings[0].alpha for one in turns[::2]] == pytest.approx([5e-7] * 2)
 
 
-@pytest.mark.parametrize("until_refuted", [True, False])
-def test_attacks_behind_the_one_that_refutes_look_for_nothing_where_that_is_enough(until_refuted: bool) -> None:
-    probed = []
-
-    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        if trials == 1 and answer == 0.0 and not rng.bit_generator.state["has_uint32"]:
-            probed.append(answer)
-        return laplace(answer, trials, rng)
-
-    target = Target.noise(release, epsilon=1.0)
-    audited = Audit(target, [ANSWERS, Never()], trials=5_000, until_refuted=until_refuted).results()
-    assert audited[0].findings[0].verdict is Verdict.VIOLATED
-    assert len(audited) == (1 if until_refuted else 2)
-    assert len(probed) == (0 if until_refuted else 1)
+@pytest.mark.parametrize(("rate", "reached"), [(200.0, 1), (1e6, 2)])
+def test_attacks_behind_the_one_that_refutes_are_not_reached_where_outputs_are_slow(
+    monkeypatch: pytest.MonkeyPatch, rate: float, reached: int
+) -> None:
+    turns = Slow(rate, sound=False).audited(monkeypatch, attacks=[ANSWERS, Never()], seconds=20.0)
+    assert turns[0].findings[0].verdict is Verdict.VIOLATED
+    assert len(turns) == reached
 
 
 class Interrupts(Never):

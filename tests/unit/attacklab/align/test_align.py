@@ -25,9 +25,8 @@ from attacklab import (
 from attacklab.align.costs import Cost, delta_of, exceeds, keeps
 from attacklab.align.examine import Examined, Status, examine
 from attacklab.align.pairs import pairs_of
-from attacklab.attacks import Alignment, BlackBox
+from attacklab.attacks import Alignment
 from attacklab.auditing.alignment import alignment
-from attacklab.auditing.referee import Audit
 from attacklab.draws import run, watching
 from attacklab.model.claims import Claim
 from attacklab.model.domains import Queries
@@ -196,9 +195,9 @@ def alignment_of(body: Body, clock: Clock, pairs: int = 1, *, seconds: float = m
     pair = NeighbouringPair(LONG, SHORT, Relation.ADD_REMOVE)
     target = Target.dataset(one_by_one(body), epsilon=1.0, pairs=[pair] * pairs)
 
-    def sampled(rounded: Target, trials: int, alpha: float) -> Sequence[Finding]:
-        clock.now += 60.0 if trials > 1000 else 2.0
-        return Audit(rounded, [BlackBox()], trials=trials, alpha=alpha).results()[0].findings
+    def sampled(*arguments: Any, **settings: Any) -> Sequence[Finding]:
+        clock.now += 60.0 if settings["trials"] > 1000 else 2.0
+        return audit(*arguments, **settings)
 
     return alignment(target, sampled, again=lambda trials: f"{trials} trials", seconds=seconds)
 

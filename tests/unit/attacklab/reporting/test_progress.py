@@ -8,30 +8,26 @@ import time
 import pytest
 from rich.console import Console
 
-from attacklab.auditing.judge import Advance
-from attacklab.reporting.progress import progress, status_line
+from attacklab.reporting.progress import status_line
 
 
 def test_elsewhere_than_on_a_terminal_a_line_is_told_every_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     out = io.StringIO()
-    with progress(Console(file=out, width=20)) as report, status_line(Console(file=out, width=20)) as tell:
+    with status_line(Console(file=out, width=20)) as tell:
         for second in range(0, 25, 3):
             now[0] = float(second)
-            report(Advance("bits", 2, 3, False, 1_000 * second, 40_000, 9_000 if second > 20 else None))
             tell(f"law [bold] at second {second}, a line that is longer than twenty columns")
     assert out.getvalue().splitlines() == [
-        "bits 2/3, judging: 12,000 of 40,000 trials",
         "law [bold] at second 12, a line that is longer than twenty columns",
-        "bits 2/3, judging (about 9,000 trials needed): 24,000 of 40,000 trials",
         "law [bold] at second 24, a line that is longer than twenty columns",
     ]
 
 
 def test_on_a_terminal_it_is_told_at_once_and_disappears() -> None:
     out = io.StringIO()
-    with progress(Console(file=out, force_terminal=True, width=80)) as report:
-        report(Advance("the law [of]", 2, 3, True, 10, 50))
-    assert "the law [of] 2/3, choosing: 10 of 50 trials" in out.getvalue()
+    with status_line(Console(file=out, force_terminal=True, width=80)) as tell:
+        tell("the law [of] 2/3")
+    assert "the law [of] 2/3" in out.getvalue()
     assert out.getvalue().endswith("\x1b[2K")  # the line was erased
