@@ -8,7 +8,6 @@ no other: where an executor loses a draw, this one is made again with nothing be
 from __future__ import annotations
 
 import contextlib
-import copy
 import functools
 import itertools
 import pickle
@@ -124,12 +123,6 @@ class Draws:
         self._load, self._seconds_left = load, here_seconds
         self._idle = 0.0  # seconds of waiting for workers in which they were not at work on what was waited for
         self._job: bytes | None = None
-
-    def claiming(self, target: Target) -> Draws:
-        """The same draws, of the target with another claim."""
-        draws = copy.copy(self)
-        draws.target = target
-        return draws
 
     def now(self) -> float:
         """The time on a clock that goes only while the target and what asks it get on, here or in a worker."""

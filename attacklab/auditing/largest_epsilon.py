@@ -4,12 +4,10 @@ An audit of a claim may look often and stop early, which costs some of its bound
 at once, so the bound is an exact one for a fixed number of trials, and one bet has the whole α. What is bounded is the
 ratio of the event's two probabilities, not each of them (see `ratio`).
 
-The attacks look for what refutes a claim, and what refutes a small ε best is seldom what shows a large one: that is a
-rarer event, which the other input hardly ever shows. So they run in rounds, each on the target with a larger claim: the
-ε that the best bet of the round before seems to show. The black box needs no rounds: it ranks events by the ε that they
-promise to prove, and learns them from as many outputs as that takes. Every event of every scenario is counted on a
-choosing sample. The most promising scenarios of all rounds are counted again, on half as many trials as will judge, and
-the event with the largest lower bound on ε is judged on fresh outputs.
+What refutes a small ε best is seldom what shows a large one: that is a rarer event, which the other input hardly ever
+shows. The black box ranks events by the ε that they promise to prove, and learns them from as many outputs as that
+takes. Every event of every scenario is counted on a choosing sample. The most promising scenarios are counted again, on
+half as many trials as will judge, and the event with the largest lower bound on ε is judged on fresh outputs.
 
 If a call for many outputs raises, the sample is drawn anew, one output a call. Where that happens to the sample that
 judges, and refusals depend on the data, the bound is wrong with a probability of at most 2α; it is α everywhere else.
@@ -17,33 +15,26 @@ judges, and refusals depend on the data, the bound is wrong with a probability o
 No sample shows more than about ln(P[E]·trials/ln(1/α)), which is what an event gives that the other input never shows.
 
 Source: Bichsel, Steffen, Bogunovic and Vechev 2021, 'DP-Sniper: Black-Box Discovery of Differential Privacy Violations
-using Classifiers', for maximising a lower bound on ε. The rounds are ours.
+using Classifiers', for maximising a lower bound on ε.
 """
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from attacklab.attacks import BlackBox, sized
 from attacklab.attacks.base import Attack, Event
-from attacklab.auditing.judge import PlannedScenario, Rules
+from attacklab.auditing.judge import Plan, PlannedScenario, Rules
 from attacklab.auditing.samples import Role, Sample
 from attacklab.auditing.statistics.choosing import SHARE
 from attacklab.auditing.statistics.inference import assess
 from attacklab.auditing.statistics.ratio import READINGS, Reading
 from attacklab.auditing.statistics.reasons import above_text, confidence_text, counted
-from attacklab.model.claims import PrivacyClaim
 from attacklab.model.errors import LabFault, Refused, TargetError
 from attacklab.model.findings import FAILURE, Counts, Finding, Verdict, lower_text
 from attacklab.model.floats import require_ieee_arithmetic
-
-ROUNDS = 4
-"""At most so many rounds; a further one is run only if the last raised the ε that is shown by `RISE`."""
-
-RISE = 0.05
 
 CHOOSING_DOUBT = 100.0
 """Choosing goes by a bound at so many times smaller an α: the best of many has been lucky, a rare event most of all.
@@ -80,9 +71,11 @@ def largest_epsilon(rules: Rules, attacks: Sequence[Attack], *, trials: int, alp
     chosen = [
         attack.proving_within(trials) if isinstance(attack, BlackBox) else sized(attack, trials) for attack in attacks
     ]
-    bets, findings = list[_Bet](), list[Finding]()
-    for outcome in _outcomes(rules, chosen, trials, alpha):
-        (bets if isinstance(outcome, _Bet) else findings).append(outcome)  # type: ignore[arg-type]
+    outcomes = [
+        outcome for attack in chosen for outcome in _outcomes(rules.plan(attack), max(1, trials // SHARE), alpha)
+    ]
+    bets = [bet for bet in outcomes if isinstance(bet, _Bet)]
+    findings = [failure for failure in outcomes if isinstance(failure, Finding)]
     finalists = sorted(bets, key=lambda bet: bet.shown, reverse=True)[:FINALISTS]
     again = [_chosen(bet.planned, max(1, trials // AGAIN), alpha) for bet in finalists]
     better = [bet for bet in again if isinstance(bet, _Bet)]
@@ -94,36 +87,11 @@ def largest_epsilon(rules: Rules, attacks: Sequence[Attack], *, trials: int, alp
     return [replace(finding, seconds=seconds) for finding in findings]
 
 
-def _outcomes(rules: Rules, attacks: Sequence[Attack], trials: int, alpha: float) -> Iterator[_Bet | Finding]:
-    """The best bet of each scenario in all rounds, and what the first round found in place of bets."""
-    claimed, shown, known = rules, -math.inf, set[str]()
-    for turn in range(ROUNDS):
-        best = 0.0
-        for attack in attacks:
-            if turn and isinstance(attack, BlackBox):
-                continue
-            plan = claimed.plan(attack)
-            if isinstance(plan, Finding):
-                if turn == 0:
-                    yield plan
-                continue
-            for planned in plan:
-                events = [(each.description, each.line) for each in planned.events]
-                scenario = repr((attack.name, planned.pair, planned.answers, events))
-                if planned.is_beyond_claim or scenario in known:
-                    continue
-                known.add(scenario)
-                outcome = _chosen(replace(planned, rules=rules), max(1, trials // SHARE), alpha)
-                if isinstance(outcome, _Bet):
-                    best = max(best, outcome.shown[0])
-                    yield outcome
-                elif turn == 0:
-                    yield outcome
-        if best <= shown + RISE:
-            return
-        nominal, shown = rules.target.claim.nominal, best
-        stronger = replace(rules.target, claim=PrivacyClaim(max(best, nominal.epsilon), nominal.delta))
-        claimed = replace(rules, draws=rules.draws.claiming(stronger))
+def _outcomes(plan: Plan, trials: int, alpha: float) -> list[_Bet | Finding]:
+    """The best bet of each scenario of an attack, or what is found in place of one."""
+    if isinstance(plan, Finding):
+        return [plan]
+    return [_chosen(planned, trials, alpha) for planned in plan if not planned.is_beyond_claim]
 
 
 def _chosen(planned: PlannedScenario, trials: int, alpha: float) -> _Bet | Finding:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks import ATTACKS, GeneratorSeed, Precision, ZeroRounding
+from attacklab.attacks import ATTACKS, GeneratorSeed, Precision
 from attacklab.attacks.base import Attack, Event, Probe, Scenario
 from attacklab.auditing.clock import STEPS
 from attacklab.auditing.drawing import Draws, own_seconds
@@ -234,13 +234,6 @@ class Never:
         probe(0.0, 1)
         nothing = Event("nothing", lambda outputs: np.zeros(len(outputs), dtype=bool))
         yield Scenario(NeighbouringPair.answers(0.0, 1.0, sensitivity=target.sensitivity), (nothing,))
-
-
-def test_alpha_is_split_over_the_attacks_that_apply() -> None:
-    target = Target.noise(laplace, epsilon=1.0)
-    turns = audited(target, [Never("one"), ZeroRounding(), Never("two")], trials=100)
-    assert [one.alpha for one in turns] == pytest.approx([5e-7] * 3)
-    assert [one.findings[0].alpha for one in turns[::2]] == pytest.approx([5e-7] * 2)
 
 
 @pytest.mark.parametrize(("rate", "reached"), [(200.0, 1), (1e6, 2)])

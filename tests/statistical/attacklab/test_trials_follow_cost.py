@@ -17,7 +17,7 @@ from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.statistics.power import trials_needed
 from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim
 from attacklab.model.domains import Domain
-from attacklab.model.findings import Counts, Verdict
+from attacklab.model.findings import Counts
 from attacklab.model.targets import Target
 from tests.unit.attacklab.ideal import two_sided_geometric
 
@@ -119,30 +119,6 @@ def test_a_flaw_that_100_000_trials_miss_is_found_where_outputs_are_cheap(flaw: 
     attacks = [BlackBox()]
     assert not any(finding.refutes for finding in audit(target, attacks, trials=DEFAULT_TRIALS))
     assert any(finding.refutes for finding in audit(target, attacks))
-
-
-class Slow:
-    """Geometric noise at 5 ms an output, on a clock that only outputs advance."""
-
-    def __init__(self, epsilon: float) -> None:
-        self.seconds, self.release = 0.0, geometric(epsilon)
-
-    def __call__(self, answer: Any, trials: int, rng: np.random.Generator) -> Any:
-        self.seconds += 0.005 * trials
-        return self.release(answer, trials, rng)
-
-
-def test_an_audit_of_a_slow_target_ends_in_about_a_minute_and_says_what_it_could_see(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    slow = Slow(1.0)
-    monkeypatch.setattr("attacklab.auditing.drawing.own_seconds", lambda _: slow.seconds)
-    findings = audit(Target.noise(slow, epsilon=1.0, domain=WHOLE))
-    assert 15 < slow.seconds < 66
-    assert not any(finding.refutes for finding in findings)
-    undetected = [finding for finding in findings if finding.verdict is Verdict.NOT_DETECTED]
-    assert undetected
-    assert all(finding.smallest_detectable is not None for finding in undetected)
 
 
 def test_an_audit_at_the_edge_of_the_claim_accuses_no_more_often_than_alpha() -> None:
