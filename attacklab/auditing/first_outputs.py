@@ -74,7 +74,7 @@ def without_variety(target: Target, seed: int) -> Finding | None:
     elif kinds:
         ((_, nothing),) = kinds
         what, advice = ("returned None", "It may lack a return") if nothing else ("gave the same output", VARY)
-        times = f"{drawn // 2:,} times of {drawn // 2:,} on both inputs"
+        times = f"{count:,} times of {count:,} on both inputs"
         reason = f"{target.name} {what} {times}: is this the function you mean? {advice}"
     else:
         return None

@@ -406,7 +406,7 @@ def test_without_a_number_of_trials_the_summary_says_how_many_fitted(pytester: p
     result = pytester.runpytest_inprocess("--dp-seconds=2", "--dp-json=record.json")
     result.assert_outcomes(passed=1)
     (test,) = read_record(pytester.path / "record.json")["tests"]
-    assert test["trials"] in STEPS
+    assert 0 < test["trials"] <= STEPS[-1]
 
 
 def test_loading_the_plugin_imports_nothing_heavy() -> None:
