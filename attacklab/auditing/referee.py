@@ -20,7 +20,7 @@ import functools
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -145,12 +145,17 @@ def audit(
     trials, alpha, seed = trials and int(trials), float(alpha), int(seed)  # JSON holds no numbers of numpy
     draws = Draws(target, executor, here_seconds=here_seconds, load=load, say=say)
     rules = Rules(draws, seed, spend_all or maximise_epsilon, None if trials else DEFAULT_TRIALS, report)
-    line = functools.partial(_line, spec, target.name, seed=seed)
     if maximise_epsilon and trials:
-        replay = line(attacks, "maximise_epsilon", trials=trials, alpha=alpha)
+        flag = {"maximise_epsilon": True}
+        replay = _line(None, target.name, attacks, {"trials": trials, "alpha": alpha, "seed": seed, **flag})
         found = largest_epsilon(rules, ATTACKS if attacks is None else attacks, trials=trials, alpha=alpha)
         return [explained(replace(finding, replay=replay), target) for finding in found]
-    again = again or (lambda attack, trials, alpha: line([attack], "", trials=trials, alpha=alpha))
+    flag = {"spend_all": True} if spend_all else {}
+
+    def line(attack: Attack, trials: int, alpha: float) -> str:
+        return _line(spec, target.name, [attack], {"trials": trials, "alpha": alpha, "seed": seed, **flag})
+
+    again = again or line
     chosen: Sequence[Attack] = [Alignment()] if ideal_noise else ATTACKS if attacks is None else attacks
     sampling = [attack for attack in chosen if not isinstance(attack, Alignment)]
     first: list[Finding] = []
@@ -168,18 +173,15 @@ def audit(
     return [*(one for one in first if decides or one.verdict is not Verdict.NOT_DETECTED), *sampled]
 
 
-def _line(
-    spec: str | None, target: str, attacks: Sequence[Attack] | None, flag: str, *, seed: int, **budget: float
-) -> str:
-    """The line that makes a finding of some attacks, or of all, again; `flag` is what else was set of `audit`."""
-    budget["seed"] = seed
+def _line(spec: str | None, target: str, attacks: Sequence[Attack] | None, settings: Mapping[str, float]) -> str:
+    """The line that makes a finding of some attacks, or of all, again, with these settings of `audit`."""
     if spec is None:
         named = [] if attacks is None else [f"[{', '.join(map(repr, attacks))}]"]
-        settings = [f"{name}={value}" for name, value in budget.items()] + [f"{flag}=True"] * bool(flag)
-        return f"audit({', '.join([target, *named, *settings])})"
+        return f"audit({', '.join([target, *named, *(f'{name}={value}' for name, value in settings.items())])})"
     options = [f"--attack {attack.name}" for attack in attacks or ()]
-    options += [f"--{flag.replace('_', '-')}"] * bool(flag)
-    options += [f"--{name} {value}" for name, value in budget.items()]
+    options += [
+        f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}") for name, value in settings.items()
+    ]
     return " ".join(["attacklab audit", spec, *options])
 
 

@@ -131,10 +131,6 @@ def test_what_fails_or_does_not_apply_is_told_and_a_failure_on_one_input_is_a_be
 
 def test_the_same_seed_gives_the_same_finding_and_all_say_how_to_replay_it() -> None:
     target = of_dataset(randomized_response(3.0))
-    first, again = (
-        audit(target, [LEARNS], trials=5_000, seed=4, spec="x.py:y", maximise_epsilon=True) for _ in range(2)
-    )
+    first, again = (audit(target, [LEARNS], trials=5_000, seed=4, maximise_epsilon=True) for _ in range(2))
     assert [replace(one, seconds=0.0) for one in first] == [replace(one, seconds=0.0) for one in again]
-    assert first[0].replay == (
-        "attacklab audit x.py:y --attack black_box --maximise-epsilon --trials 5000 --alpha 1e-06 --seed 4"
-    )
+    assert first[0].replay == (f"audit(stub, [{LEARNS!r}], trials=5000, alpha=1e-06, seed=4, maximise_epsilon=True)")
