@@ -23,7 +23,6 @@ from attacklab.model.errors import TargetError
 
 DEEPEST = 16  # how many levels of nesting are taken apart; an output that contains itself has more
 
-FLOATS: Final = (float, np.floating)
 EXACT: Final = (Fraction, Decimal)
 
 _FUNCTIONS: Final = (types.FunctionType, types.MethodType, types.BuiltinFunctionType, type)
