@@ -23,7 +23,7 @@ from attacklab.calibration.refinement import crossing, exact
 from attacklab.model.bisection import least
 from attacklab.model.claims import ZeroConcentrated
 from attacklab.model.claims.conversion import best_tangent, delta_bound
-from attacklab.model.intervals import Interval, Number
+from attacklab.model.intervals import Interval
 
 MOST_CELLS = 4096
 FINEST_HALVINGS = 52
@@ -123,7 +123,7 @@ def _touched(rho: float, epsilon: float) -> tuple[float, float]:
     return math.exp(log_q + log_r), math.exp(log_q)
 
 
-def conversion(rho: float, epsilon: Number) -> Interval:
+def conversion(rho: float, epsilon: Fraction | float) -> Interval:
     """The δ(ε) of proposition 12: e^((α−1)(ρα−ε))·(1−1/α)^α/(α−1), at nearly the best order."""
     order = Interval.of(_best_order(rho, float(epsilon)))
     less = order - 1
