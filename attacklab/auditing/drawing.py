@@ -33,7 +33,7 @@ from attacklab.model.errors import (
 from attacklab.model.floats import default_errors, require_ieee_arithmetic
 from attacklab.model.random_bits import words_between
 from attacklab.model.targets import Outputs, Target
-from attacklab.processes.sending import CannotBeSent, received, sent, unsendable
+from attacklab.processes.sending import CannotBeSent, sent
 
 Load: TypeAlias = Callable[[], Target]
 Say: TypeAlias = Callable[[str], object]
@@ -159,12 +159,12 @@ class Draws:
             return False
         if self._job is None:
             try:
-                self._job = sent(self._load or partial(_itself, self.target), self.target.version)
+                self._job = sent(self.target.name, self._load or partial(_itself, self.target), self.target.version)
             except CannotBeSent as error:
                 self._executor = None
                 self._say(
-                    f"{self.target.name} cannot be sent to another process ({in_one_line(error.__cause__ or error)}), "
-                    "so it runs in this one; to use workers, let its release hold nothing that belongs to this process"
+                    f"{error}; so it runs in this one; to use workers, "
+                    "let its release hold nothing that belongs to this process"
                 )
         return self._job is not None
 
@@ -213,7 +213,7 @@ class Draws:
 
 def _read(reply: bytes) -> Drawn:
     drawn: Drawn | LabError
-    (drawn,) = received(reply)
+    (drawn,) = pickle.loads(reply)  # noqa: S301 - our own worker wrote it
     if isinstance(drawn, LabError):
         raise drawn
     return drawn
@@ -238,14 +238,11 @@ def _draw_in_worker(job: bytes, request: Request) -> bytes:
         target = _loaded(job)
         drawn = draw(target, *request)
         require_ieee_arithmetic()
-        try:
-            return sent(drawn)
-        except CannotBeSent as error:
-            raise TargetError(unsendable(f"an output of {target.name}", error.__cause__ or error)) from error
+        return sent(f"an output of {target.name}", drawn)
     except LabError as error:
         kinds = (ArithmeticModeError, OutsideDomain, Refused, TargetError)
         kind = next((kind for kind in kinds if isinstance(error, kind)), LabFault)
-        return sent(kind(in_one_line(error)))
+        return sent("an error", kind(in_one_line(error)))
 
 
 @functools.lru_cache(maxsize=4)

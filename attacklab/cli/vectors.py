@@ -20,7 +20,7 @@ from attacklab.cli.output import Files, print_worst, status_of_cases
 from attacklab.model.errors import UsageError
 from attacklab.model.files import require_writable_folder, write_whole
 from attacklab.model.findings import Verdict, environment, to_text
-from attacklab.processes.lines import DEFAULT_SECONDS
+from attacklab.processes.programs import DEFAULT_SECONDS
 from attacklab.reporting.lab import enter_lab
 from attacklab.vectors import read_file
 from attacklab.vectors.checking import FAILURES_IN_A_ROW, Budget, CaseFinding, VectorProgram, check

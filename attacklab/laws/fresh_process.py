@@ -14,7 +14,8 @@ from typing import Any
 from attacklab.draws.errors import NeverEnds, NotDeterministic, SamplerFailed
 from attacklab.laws.law import Law
 from attacklab.laws.sampling_check import Runs, compare, plain_runs
-from attacklab.processes.fresh import HASH_SEEDS, NoAnswer, TookTooLong, run_in_fresh_processes
+from attacklab.processes.fresh import HASH_SEEDS, run_in_fresh_processes
+from attacklab.processes.programs import NoAnswer, TooLate
 
 _LONGEST_RUN = 10.0
 """How much longer than the time for plain runs the last of them may take, in seconds."""
@@ -50,11 +51,11 @@ def require_agreement(
     calls = [(_observed, (sampler, inputs, find, 0 if number else runs, seconds)) for number in range(len(HASH_SEEDS))]
     try:
         (observed, *_), digests = zip(*run_in_fresh_processes(calls, seconds=longest), strict=True)
-    except TookTooLong as error:
+    except TooLate as error:
         message = f"a plain run of the sampler did not end within {_LONGEST_RUN:g} s; make every run end"
         raise NeverEnds(message) from error
     except NoAnswer as error:
-        raise SamplerFailed(f"a plain run of the sampler ended its process ({error.how}); let it return") from error
+        raise SamplerFailed(f"a plain run of the sampler ended its process ({error}); let it return") from error
     if any(there != here for there in digests):
         raise NotDeterministic(
             "the sampler has another law in another process; let it depend on nothing but its arguments and its bits: "

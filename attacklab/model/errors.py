@@ -8,7 +8,7 @@
 
 Any other exception is a bug, and ends in a traceback.
 
-The child of an isolated target loads this as a plain file: so it imports nothing of the package.
+The child of an isolated target uses this without the rest of the package: so it imports nothing of that.
 """
 
 from __future__ import annotations

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import hashlib
 import importlib
 import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,7 +21,7 @@ from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Renyi, ZeroC
 from attacklab.model.domains import Domain
 from attacklab.model.errors import UsageError, UsageTypeError, in_one_line, passes_through
 from attacklab.model.random_bits import SeededBits
-from attacklab.model.releases import as_release, member, name_of
+from attacklab.model.releases import as_release, member, name_of, version_of
 from attacklab.model.stage import Stage
 from attacklab.model.targets import Declared, Kind, Sampler, Target, described, refuse_class
 
@@ -73,7 +71,7 @@ def load_target(
         target = _called(value, spec, {**budget, **({} if claim is None else parameters_of(claim)), **parameters})
     if adapter_module(place):
         target = replace(target, name=spec)
-    return replace(target, version=_version(module)) if target.version == "unknown" else target
+    return replace(target, version=version_of(module)) if target.version == "unknown" else target
 
 
 def _found(module: ModuleType, name: str, spec: str, kind: Kind | None) -> Any:
@@ -359,18 +357,3 @@ def _targets_in(module: ModuleType) -> list[str]:
     public = [name for name, home in functions.items() if home == module.__name__ and not name.startswith("_")]
     offered = functions.keys() & set(getattr(module, "__all__", None) or public)
     return [name for name, value in vars(module).items() if isinstance(value, Target) or name in offered]
-
-
-def _version(module: ModuleType) -> str:
-    distribution = getattr(module, "DISTRIBUTION", None)
-    if distribution is not None:
-        try:
-            return f"{distribution} {metadata.version(distribution)}"
-        except metadata.PackageNotFoundError as error:
-            raise UsageError(f"{distribution} is not installed in {sys.prefix}; install it") from error
-    declared = getattr(module, "__version__", None)
-    if declared is not None:
-        return str(declared)
-    if module.__file__ is None:
-        return "unknown"
-    return "sha256:" + hashlib.sha256(Path(module.__file__).read_bytes()).hexdigest()[:16]

@@ -1,20 +1,26 @@
 """Releases made of functions of one value, and what a release returned as one array of outputs.
 
-The child of an isolated target loads this as a plain file in an interpreter that may have nothing but numpy: so it
-imports nothing of the package.
+The child of an isolated target uses this in an interpreter that may have nothing but numpy.
 """
 
 from __future__ import annotations
 
 import contextlib
 import copy
+import hashlib
 import inspect
 import itertools
 import os
+import sys
 from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
+
+from attacklab.model.errors import UsageError
 
 CALL = "release(input, trials, rng)"
 """How the lab calls a release."""
@@ -136,6 +142,22 @@ def member(module: Any, name: str) -> Any:
     for part in name.split("."):
         value = getattr(value, part, None)
     return value
+
+
+def version_of(module: ModuleType) -> str:
+    """The version of what a module defines: that of its library, the one that it states, or a digest of its file."""
+    distribution = getattr(module, "DISTRIBUTION", None)
+    if distribution is not None:
+        try:
+            return f"{distribution} {metadata.version(distribution)}"
+        except metadata.PackageNotFoundError as error:
+            raise UsageError(f"{distribution} is not installed in {sys.prefix}; install it") from error
+    declared = getattr(module, "__version__", None)
+    if declared is not None:
+        return str(declared)
+    if module.__file__ is None:
+        return "unknown"
+    return "sha256:" + hashlib.sha256(Path(module.__file__).read_bytes()).hexdigest()[:16]
 
 
 def name_of(function: Any) -> str:

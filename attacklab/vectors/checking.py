@@ -18,7 +18,7 @@ from attacklab.auditing.statistics.inference import clopper_pearson
 from attacklab.laws import Bounds, exp_bounds
 from attacklab.model.errors import TargetError, UsageError
 from attacklab.model.findings import Verdict
-from attacklab.processes.lines import Program
+from attacklab.processes.programs import Program
 from attacklab.vectors.values import read_value, written
 
 Case: TypeAlias = Mapping[str, Any]
@@ -55,14 +55,14 @@ class VectorProgram(Program):
             Failed: the mechanism failed.
             TargetError: the program did not answer in one of these forms.
         """
-        answer = self.ask_object(request)
+        answer = self.ask(request)
         if answer == {"skip": True}:
             raise Skipped
         if set(answer) == {"error"}:
             raise Failed(" ".join(str(answer["error"]).split()))
         if set(answer) not in map(set, forms):
             expected, held = " or ".join(" and ".join(form) for form in forms), ", ".join(answer) or "nothing"
-            raise self.garbage(f"an answer holds {expected}, not {held[:80]}")
+            raise self.failed(f"garbage: an answer holds {expected}, not {held[:80]}")
         return answer
 
 

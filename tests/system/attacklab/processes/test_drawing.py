@@ -145,7 +145,7 @@ def test_a_closure_is_sent_and_what_cannot_be_sent_runs_here_and_that_is_said(pr
     assert audited("text") == (set(), [])
     pids, (told,) = audited(threading.Lock())
     assert pids == {os.getpid()}
-    assert told.startswith("closure cannot be sent to another process (TypeError: cannot pickle '_thread.lock' object)")
+    assert told.startswith("closure cannot be sent to another process: TypeError: cannot pickle '_thread.lock' object")
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def test_outputs_of_a_class_of_ones_own_are_of_that_class_here_and_others_are_an
     held = Target.dataset(lambda _records, trials, _rng: [threading.Lock()] * trials, epsilon=1.0, name="locks")
     (finding,) = audit(held, [Bets()], trials=300, executor=processes)
     assert finding.verdict is Verdict.ERROR
-    assert finding.reason.startswith("an output of locks cannot be sent to another process: cannot pickle")
+    assert finding.reason.startswith("an output of locks cannot be sent to another process: TypeError: cannot pickle")
 
 
 def test_a_target_is_loaded_by_the_worker_and_must_be_the_same_version(tmp_path: Path, processes: Executor) -> None:

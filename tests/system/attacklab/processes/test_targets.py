@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import pickle
 import platform
@@ -23,15 +22,14 @@ import pytest
 
 from attacklab.attacks import ATTACKS
 from attacklab.auditing.referee import audit
-from attacklab.model.claims import PrivacyClaim
-from attacklab.model.errors import TargetError, UsageError
+from attacklab.model.errors import Refused, TargetError, UsageError
 from attacklab.model.findings import Verdict
 from attacklab.model.floats import require_ieee_arithmetic
 from attacklab.model.loading import load_target
 from attacklab.model.targets import Kind, Target
-from attacklab.processes import targets as module
+from attacklab.processes import programs
+from attacklab.processes.programs import NoAnswer
 from attacklab.processes.targets import ProcessRelease, external, isolated
-from attacklab.processes.wire import ChildError, ReleaseError
 from tests.system.attacklab.processes.looking import ends, is_alive
 
 MISBEHAVING = str(Path(__file__).with_name("misbehaving.py"))
@@ -84,12 +82,12 @@ def shell(made: Made) -> Made:
     return lambda script, **parameters: made(external, ["sh", "-c", script], **parameters)
 
 
-def failure_of(target: Target, trials: int = 3, answer: Any = 0.0) -> ChildError:
+def failure_of(target: Target, trials: int = 3, answer: Any = 0.0) -> str:
     with pytest.raises(TargetError) as raised:
         target.outputs(answer, trials, rng())
     assert "\n" not in str(raised.value)
-    assert isinstance(raised.value.__cause__, ChildError)
-    return raised.value.__cause__
+    assert isinstance(raised.value.__cause__, NoAnswer)
+    return str(raised.value.__cause__)
 
 
 # What is sent, and what comes back
@@ -167,20 +165,15 @@ def test_threads_take_turns_and_a_copy_has_a_child_of_its_own(misbehaving: Made)
 # What goes wrong
 
 
-def test_a_misbehaving_target_is_told_in_one_line(misbehaving: Made) -> None:
+def test_what_a_target_does_wrong_is_told_in_one_line_and_an_exception_is_an_outcome(misbehaving: Made) -> None:
     for name, told in (
-        ("vanishes", "crash: exited with status 3 before answering; it said: out of cheese"),
+        ("vanishes", "crash: exited with status 3; it said: out of cheese"),
         ("too_many", "wrong number of outputs: 4 outputs for 3 trials"),
         ("too_few", "wrong number of outputs: 2 outputs for 3 trials"),
-        ("nothing", "garbage: it returned NoneType, not an array or a list of outputs"),
+        ("nothing", "garbage: it returned NoneType, not outputs"),
         ("code", "garbage: its outputs: values of type function cannot be sent"),
     ):
-        error = failure_of(misbehaving(name))
-        assert str(error).startswith(told), name
-        assert told.startswith(error.failure)
-
-
-def test_an_exception_of_the_release_is_handed_on_and_the_process_goes_on(misbehaving: Made) -> None:
+        assert failure_of(misbehaving(name)) == told
     for name, told in (
         ("raises", "ReleaseError: ZeroDivisionError: of all things"),
         ("raises_silently", "ReleaseError: Silent:$"),
@@ -188,9 +181,8 @@ def test_an_exception_of_the_release_is_handed_on_and_the_process_goes_on(misbeh
     ):
         target = misbehaving(name)
         pid = pid_of(target)
-        with pytest.raises(TargetError, match=told) as raised:
+        with pytest.raises(Refused, match=told):
             target.outputs(0.0, 3, rng())
-        assert isinstance(raised.value.__cause__, ReleaseError)
         assert release_of(target).pid == pid
 
 
@@ -204,61 +196,55 @@ def test_a_switched_floating_point_mode_is_noticed_and_stays_in_the_child(
         "def laplace(answer, trials, rng):\n    return [answer] * trials\n"
     )
     for target, told in (
-        (misbehaving("rounds_upward"), "sums are not rounded to nearest, ties to even after a call"),
-        (misbehaving("flushes_to_zero"), "subnormal numbers are flushed to zero after a call"),
-        (made(isolated, f"{file}:laplace"), "sums are not rounded to nearest, ties to even before a call"),
+        (misbehaving("rounds_upward"), "does not round to nearest, ties to even"),
+        (misbehaving("flushes_to_zero"), "flushes subnormal numbers to zero"),
+        (made(isolated, f"{file}:laplace"), "does not round to nearest, ties to even"),
     ):
-        assert str(failure_of(target)) == f"arithmetic mode: {told}"
+        assert failure_of(target).startswith(f"arithmetic mode: this process {told}")
         require_ieee_arithmetic()
 
 
 def test_a_crash_names_its_signal_and_the_next_request_starts_anew(misbehaving: Made) -> None:
     target = misbehaving("segfaults")
     before = pid_of(target)
-    assert str(failure_of(target, answer=1.0)) == "crash: killed by SIGSEGV"
+    assert failure_of(target, answer=1.0) == "crash: killed by SIGSEGV"
     assert release_of(target).pid is None
     assert len(target.outputs(0.0, 10, rng())) == 10
     assert pid_of(target) != before
 
 
-@LINUX
-def test_a_hang_and_a_slow_computation_are_told_apart_and_not_waited_for_once_an_attack(misbehaving: Made) -> None:
-    for name, told, waits in (
-        ("hangs", "hang: no answer within 0.5 s, and the process is idle", 1),
-        ("computes_forever", "time limit: still computing after 0.5 s", 3),
-    ):
+def test_a_target_that_is_late_is_not_waited_for_once_an_attack(misbehaving: Made) -> None:
+    for name in ("hangs", "computes_forever"):
         findings = audit(misbehaving(name, seconds=0.5), ATTACKS, trials=100)
         late = [finding.reason for finding in findings if finding.verdict is Verdict.ERROR]
-        assert len(late) > waits
-        assert 1 <= sum(reason.endswith(told) for reason in late) <= waits
+        assert len(late) > 3
+        assert 1 <= sum(reason.endswith("time limit: no answer within 0.5 s") for reason in late) <= 3
         assert not any(finding.refutes for finding in findings)
 
 
 def test_a_program_that_misbehaves_is_told_in_one_line(shell: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("attacklab.processes.lines.LONGEST_LINE", 1 << 20)
+    monkeypatch.setattr("attacklab.processes.programs.LONGEST_LINE", 1 << 20)
     for script, told in (
-        ("read -r request; echo hello; sleep 9", "garbage: not a line of JSON: 'hello'"),
-        ("""read -r r; printf '{"outputs": [1,2,3]}\n{"outputs": [1,2,3]}\n'; sleep 9""", "bytes too many"),
+        ("read -r request; echo hello; sleep 9", "garbage: not a line of JSON"),
+        ("""read -r r; printf '{"outputs": [1,2,3]}\n{"outputs": [1,2,3]}\n'; sleep 9""", "it answered more than once"),
         ("""read -r r; printf '{"outputs": [1,2,'""", "crash: exited with status 0 before answering"),
         ("""read -r r; printf '{"outputs": [1,2,3,4]}\n'""", "wrong number of outputs: 4 outputs for 3 trials"),
         ("read -r r; exec >&-; sleep 9", "garbage: it closed its output without an answer"),
         ("kill -s KILL 0", "crash: killed by SIGKILL"),
-        ("exit 5", "crash: exited with status 5 before answering"),
+        ("exit 5", "crash: exited with status 5"),
         ("""read -r r; echo '{"error": "no luck", "failure": "memory limit"}'""", "memory limit: no luck"),
-        ("read -r r; cat /dev/zero", "it wrote a line of more than 1048576 bytes; write one answer a line"),
+        ("read -r r; cat /dev/zero", "a line of more than 1048576 bytes; write one answer a line"),
     ):
-        assert told in str(failure_of(shell(script))), script
+        assert told in failure_of(shell(script)), script
     keeps_open = shell("read -r r; sleep 9 & kill -s SEGV $$", seconds=0.3)  # another process does
-    assert str(failure_of(keeps_open)) == "crash: killed by SIGSEGV"
+    assert failure_of(keeps_open) == "crash: killed by SIGSEGV"
 
 
 def test_an_answer_that_nobody_asked_for_is_not_taken_for_the_next(shell: Made) -> None:
     target = shell("""read -r r; echo '{"outputs": [1]}'; sleep 0.1; echo '{"outputs": [2]}'; cat""")
     assert target.outputs(0.0, 1, rng()).tolist() == [1]
-    running = release_of(target)._running
-    assert running is not None
-    assert select.select([running._stdout], [], [], 30)[0]
-    assert "bytes too many before the request" in str(failure_of(target, trials=1))
+    assert select.select([release_of(target)._stdout], [], [], 30)[0]
+    assert "bytes too many before the request" in failure_of(target, trials=1)
 
 
 # What is left behind
@@ -354,13 +340,6 @@ profile = Target.noise(release, claim=Profile([(0.1, 1 / 3), (0.3, 2**-1074)], n
 def described():
     words = {"kind": Kind.SUM, "relation": Relation.SUBSTITUTE, "name": "in words"}
     return {**words, "release": release, "claim": renyi.claim, "domain": renyi.domain, "bounds": (0.1, 7.0)}
-class Old:
-    epsilon, delta = 0.1, 2**-40
-class OldTarget:
-    name, kind, claim, version, sensitivity = "old", "noise", Old(), "1", 1.0
-    bounds = noise_scale = relation = None
-    release = staticmethod(release)
-old = OldTarget()
 """
 
 
@@ -391,22 +370,20 @@ def test_a_target_with_a_claim_of_its_own_is_described_as_in_this_process(made: 
             assert getattr(there, attribute) == getattr(here, attribute), f"{attribute} of {name}"
         assert (there.domain is None) is (name not in ("renyi", "described"))
     assert len(there.outputs(0.0, 5, rng())) == 5
-    old = made(isolated, f"{file}:old", kind=None, epsilon=None)  # of an attacklab that knew only epsilon and delta
-    assert (old.name, old.claim) == ("old", PrivacyClaim(0.1, 2**-40))
 
 
 def test_a_target_whose_import_hangs_is_told(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "slow.py"
     file.write_text("import time\ntime.sleep(1000)\n")
-    monkeypatch.setattr(module, "STARTING_SECONDS", 1.0)
-    with pytest.raises(ValueError, match=r"hang: no answer within 1 s|time limit: still computing after 1 s"):
+    monkeypatch.setattr(programs, "STARTING_SECONDS", 1.0)
+    with pytest.raises(ValueError, match="time limit: no answer within 1 s"):
         made(isolated, f"{file}:laplace", seconds=0.1)
 
 
 def test_an_interpreter_that_does_not_start_is_told(made: Made, tmp_path: Path) -> None:
     python = tmp_path / "python"
     for script, told in (
-        ("echo hello", f"{python} did not start; is it a Python with numpy installed?"),
+        ("echo hello", "garbage: not a line of JSON"),
         ("echo {}", f"{python} did not start; is it a Python with numpy installed?"),
         ("""echo '{"error": "no luck"}'""", "no luck"),
         (f'exec {sys.executable} -S -E "$@"', "has no numpy, which targets in it need; install it there"),
@@ -430,14 +407,6 @@ def test_the_child_needs_numpy_alone_and_a_target_sees_its_own_modules_and_none_
     )
     monkeypatch.chdir(tmp_path)  # which the child puts first on its path
     assert made(isolated, f"{file}:count").outputs(0.0, 1, rng()).tolist() == [7]
-
-
-def test_what_runs_in_other_interpreters_is_python_3_8_and_imports_numpy_alone() -> None:
-    for name, allowed in (("child.py", {"numpy", "attacklab"}), ("codec.py", {"numpy"})):  # attacklab for type checkers
-        tree = ast.parse(Path(module.__file__).with_name(name).read_text(), feature_version=(3, 8))
-        imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-        imported |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-        assert {name.partition(".")[0] for name in imported} - sys.stdlib_module_names == allowed
 
 
 # The examples
