@@ -25,7 +25,6 @@ from typing import Any, NoReturn
 import numpy as np
 
 from attacklab.model.errors import LabError, LabFault, in_one_line
-from attacklab.model.releases import name_of
 from attacklab.processes.codec import private_streams
 from attacklab.processes.programs import NoAnswer, Program, ending
 from attacklab.processes.sending import CannotBeSent, sent
@@ -59,8 +58,7 @@ def run_in_fresh_processes(calls: Sequence[tuple[Callable[..., Any], tuple[Any, 
         LabFault: a call raised anything else; the traceback is in a note (`__notes__`).
     """
     requests = [
-        {"path": sys.path, "folder": str(Path.cwd()), "call": sent(name_of(function), function, arguments).hex()}
-        for function, arguments in calls
+        {"path": sys.path, "folder": str(Path.cwd()), "call": sent("the sampler", *call).hex()} for call in calls
     ]
     programs = [_kept.setdefault(seed, _forking(seed)) for seed in HASH_SEEDS[: len(calls)]]
     try:
@@ -149,4 +147,4 @@ def _called(path: list[str], folder: str, call: str) -> bytes:
     sys.path[:] = path
     os.chdir(folder)
     function, arguments = pickle.loads(bytes.fromhex(call))  # noqa: S301 - this process's own parent wrote it
-    return sent(f"what {name_of(function)} returned", function(*arguments))
+    return sent("what the sampler gave", function(*arguments))
