@@ -67,6 +67,7 @@ class Program:
             raise UsageError("targets in another process need a POSIX system, not Windows; use Linux, macOS or WSL")
         self._command, self._seconds, self._greets = tuple(command), seconds, greets
         self._process: Any = None
+        self._owner = os.getpid()
 
     @property
     def pid(self) -> int | None:
