@@ -65,6 +65,7 @@ def _command(folder: Path, words: tuple[str, ...], descriptors: tuple[int, int],
         os.environ |= env
         tempfile.tempdir = None
         fresh.PRELOADED.clear()  # a proof in a fork has a process of its own, which needs none of what tests import
+        fresh.close()  # in the fork: those of the tests go on
         progress.LINE_SECONDS = float("inf")  # on a busy machine a command says how far it is
         os.chdir(folder)
         sys.argv = ["attacklab", *words]
