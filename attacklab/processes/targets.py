@@ -76,7 +76,9 @@ class ProcessRelease(Program):
                 raise TooLate(f"time limit: no answer within {self._seconds:.3g} s; it was not asked again")
             try:
                 return outputs_of(self.ask(request), trials)
-            except NoAnswer as error:
+            except ReleaseError:
+                raise
+            except BaseException as error:  # also Ctrl-C: a late answer must not be taken for the next one
                 self._too_many = trials if isinstance(error, TooLate) else self._too_many
                 self.close()
                 raise
