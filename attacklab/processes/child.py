@@ -72,8 +72,9 @@ def _loaded(spec: str, *, bare: bool, parameters: dict[str, Any]) -> tuple[Any, 
         raise errors.UsageError(f"{spec} is a target with a claim of its own; leave {surplus} out")
     if not (hasattr(named, "release") or callable(named)):
         raise errors.UsageError(f"{spec} is of type {type(named).__name__}, neither a Target nor a function")
+    greeting = {"version": releases.version_of(module)}
     if bare:
-        return releases.as_release(named), {"version": releases.version_of(module)}
+        return releases.as_release(named), greeting
     try:
         target = named if hasattr(named, "release") else named(**parameters)
         declared = target if isinstance(target, dict) else {key: getattr(target, key) for key in DESCRIBED}
@@ -81,9 +82,9 @@ def _loaded(spec: str, *, bare: bool, parameters: dict[str, Any]) -> tuple[Any, 
         needed = "does not make a target of these options; a release function needs --kind and --epsilon"
         raise errors.UsageError(f"{spec} {needed} ({error})") from error
     described = {key: _plain(value) for key, value in declared.items() if value != DESCRIBED.get(key)}
-    release, version = releases.as_release(described.pop("release")), described.pop("version", None)
-    greeting = {"version": version or releases.version_of(module), "target": codec.written(described)}
-    return release, greeting
+    release = releases.as_release(described.pop("release"))
+    greeting["version"] = described.pop("version", greeting["version"])
+    return release, {**greeting, "target": codec.written(described)}
 
 
 def _plain(value: Any) -> Any:
