@@ -100,11 +100,8 @@ def close() -> None:
         _kept.popitem()[1].close()
 
 
-# In the other process
-
-
 def serve(imports: str) -> None:
-    """Make the calls that arrive on standard input, each in a fork, until there are no more."""
+    """In the other process: make the calls that arrive on standard input, each in a fork, until there are no more."""
     requests, answer = private_streams()
     for needed in filter(None, imports.split(",")):
         with contextlib.suppress(Exception):

@@ -177,7 +177,7 @@ def isolated(
     except NoAnswer as error:
         hint = "" if adapter else near_library(place)
         if adapter and python == sys.executable and library(place).installed is None:
-            hint = "; see which environments have it: attacklab list"
+            hint = ", or see which environments have it: attacklab list"
         raise UsageError(str(error).replace(loaded, spec) + hint) from error
     if kind is not None:
         target = made_target(kind, release, **{"claim": claim, "name": name, **arguments})
