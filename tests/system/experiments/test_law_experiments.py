@@ -65,6 +65,3 @@ def test_the_published_sampler_never_draws_an_outcome_that_its_neighbour_can_dra
     lower, upper = published["breach"]
     assert lower - 1e-18 <= 1 / 16130 <= upper + 1e-18
     assert published["breach_corrected"] == [0, 0]
-
-
-# The definition

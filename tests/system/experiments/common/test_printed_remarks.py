@@ -43,9 +43,3 @@ def test_the_law_of_the_noisiest_index_is_the_sum_over_all_noise() -> None:
     chances = np.einsum("i,j,k->ijk", mass, mass, mass)
     expected = [chances[winners == index].sum() for index in range(3)]
     assert selection_laws.index_law(utilities) == pytest.approx(expected, abs=1e-12)
-
-
-# Mitigations, and what Ilvento 2020 proves of bits and of rounding
-
-
-# Accuracy of means
