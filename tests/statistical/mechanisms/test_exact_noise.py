@@ -16,7 +16,6 @@ from attacklab.model.random_bits import TapedBits
 from checker.check import check
 from mechanisms.core.certificate import certificate
 from mechanisms.core.grid import Grid
-from mechanisms.core.laws import DiscreteLaplace, RoundedLaplace
 from mechanisms.core.noisy import Noisy
 from mechanisms.gaussian.exact import WORD, exact_discrete_gaussian, exact_fixed_work_gaussian, exact_rounded_gaussian
 from mechanisms.laplace import exact
@@ -89,17 +88,6 @@ def test_the_delta_of_fixed_work_is_that_of_the_exhausted_laws(sensitivity: Frac
     assert term.claim.epsilon == 1
     assert float(term.claim.delta) == pytest.approx(excess, rel=1e-9)
     check(certificate("fixed work", term))
-
-
-HALVES = Grid(-1)
-
-
-@pytest.mark.parametrize(
-    ("make", "law"), [(exact.exact_discrete_laplace, DiscreteLaplace), (exact.exact_rounded_laplace, RoundedLaplace)]
-)
-def test_noise_is_scaled_to_the_whole_steps_that_a_rounded_answer_moves(make: Any, law: Any) -> None:
-    assert make(epsilon=2, sensitivity=Fraction(3, 4), grid=HALVES).law == law(Fraction(2, 2))
-    assert make(epsilon=2, sensitivity=1, grid=Grid(8)).law == law(Fraction(1, 2))
 
 
 @pytest.mark.parametrize(
