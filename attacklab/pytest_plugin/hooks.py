@@ -323,14 +323,8 @@ def pytest_runtest_makereport(
     marked = any(marker.name == CLAIM for marker in item.own_markers)
     if report.when == "call" and report.passed and not item.stash.get(_CALLED, not marked):
         report.outcome = "failed"
-        named = " or ".join(name for name in (FIXTURE, PROOF) if name in getattr(item, "fixturenames", ()))
-        told = (
-            f"takes {named} and never calls it, so nothing was tested; call it"
-            if named
-            else f"has the marker {CLAIM} and takes no fixture that tests it, so nothing was tested; "
-            f"make {FIXTURE} or {PROOF} an argument of the test, and call it with the target"
-        )
-        report.longrepr = f"{item.nodeid} {told}"
+        told = f"nothing was tested: make {FIXTURE} or {PROOF} an argument of the test, and call it with the target"
+        report.longrepr = f"{item.nodeid}: {told}"
     if _AUDITED in item.stash:  # in whichever phase: another fixture may have audited
         report.dp_audited = item.stash[_AUDITED].to_text()  # type: ignore[attr-defined] # xdist carries plain attributes
     return report
