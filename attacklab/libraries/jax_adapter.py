@@ -1,10 +1,13 @@
-"""JAX's samplers on the CPU: noise added to an answer of the same format.
+"""JAX's samplers on the CPU: noise added to an answer of the same format, and selections.
 
 JAX claims no privacy for them; the claim judged here is that of programs that use them this way. An answer must be a
 number in the format of the sampler: others are refused, because the sampler would not do that rounding. bfloat16 comes
 out as binary32, which holds all its numbers: numpy has no bfloat16.
 
-JAX compiles for every shape, so noise is drawn in blocks of one shape, and one block is drawn in advance.
+Utilities are taken as doubles, and their exponents ε·u/2 rounded to the format, in which all that follows is computed.
+
+JAX compiles for every shape, so noise is drawn in blocks of one shape, and one block is drawn in advance. Selections
+are drawn in blocks of one shape for each number of outcomes.
 """
 
 from __future__ import annotations
@@ -18,8 +21,11 @@ import numpy as np
 DISTRIBUTION = "jax"
 UNSEEDED = False
 
-FORMATS = ("float64", "float32", "float16", "bfloat16")  # each sampler is a mechanism in each
+FORMATS = ("float64", "float32", "float16", "bfloat16")
+"""The formats of the samplers; each sampler is a mechanism in each."""
+
 BLOCK = 1 << 13  # outputs drawn at a time
+CELLS = 1 << 22  # random numbers that a selection holds at a time; a block has as many outputs as that allows
 
 
 def _additive(sampler_name: str, dtype_name: str, scale: float) -> Any:
@@ -31,8 +37,7 @@ def _additive(sampler_name: str, dtype_name: str, scale: float) -> Any:
     sampler = getattr(jax.random, sampler_name)
 
     def drawn(value: Any, rng: np.random.Generator) -> Any:
-        key = jax.random.wrap_key_data(rng.integers(1 << 32, size=2, dtype=np.uint32))
-        outputs = np.asarray(value + scale * sampler(key, (BLOCK,), dtype))
+        outputs = np.asarray(value + scale * sampler(_key(rng), (BLOCK,), dtype))
         return outputs.astype(np.float32) if dtype_name == "bfloat16" else outputs
 
     def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
@@ -54,7 +59,45 @@ def _gaussian(dtype_name: str, /, *, epsilon: float = 1.0, delta: float = 1e-5) 
     return {"kind": "noise", "release": release, "epsilon": epsilon, "delta": delta}
 
 
+def _key(rng: np.random.Generator) -> Any:
+    import jax
+
+    return jax.random.wrap_key_data(rng.integers(1 << 32, size=2, dtype=np.uint32))
+
+
+def _selection(select: Any, dtype_name: str, /, *, epsilon: float = 1.0) -> dict[str, Any]:
+    import jax
+
+    if dtype_name == "float64":
+        jax.config.update("jax_enable_x64", True)
+    drawn = jax.jit(partial(select, jax), static_argnums=2)
+
+    def release(utilities: Any, trials: int, rng: np.random.Generator) -> Any:
+        exponents = jax.numpy.asarray(epsilon / 2 * np.asarray(utilities, dtype=float)).astype(dtype_name)
+        block = max(1, min(BLOCK, CELLS // len(exponents)))
+        blocks = [np.asarray(drawn(_key(rng), exponents, block)) for _ in range(-(-trials // block))]
+        return np.concatenate(blocks)[:trials]
+
+    return {"kind": "selection", "release": release, "epsilon": epsilon}
+
+
+def _categorical(jax: Any, key: Any, exponents: Any, block: int) -> Any:
+    return jax.random.categorical(key, exponents, shape=(block,))
+
+
+def _gumbel(jax: Any, key: Any, exponents: Any, block: int) -> Any:
+    return (exponents + jax.random.gumbel(key, (block, len(exponents)), exponents.dtype)).argmax(1)
+
+
 MECHANISMS: dict[str, Any] = {
-    **{f"laplace_{dtype}": partial(_laplace, dtype) for dtype in FORMATS},
-    **{f"gaussian_{dtype}": partial(_gaussian, dtype) for dtype in FORMATS},  # the textbook's scale, for ε up to 1
+    **{
+        f"{name}_{dtype}": partial(make, dtype)
+        for name, make in (
+            ("laplace", _laplace),
+            ("gaussian", _gaussian),  # with the textbook's scale, for ε up to 1
+            ("categorical", partial(_selection, _categorical)),
+            ("gumbel", partial(_selection, _gumbel)),
+        )
+        for dtype in FORMATS
+    },
 }
