@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import difflib
 import enum
+import math
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from numbers import Real
 from typing import TypeAlias
 
 from attacklab.calibration import budgets, concentrated, gaussian, privacy_loss, renyi, tails
@@ -24,6 +27,22 @@ class Unsafe(enum.StrEnum):
 
     TOO_SMALL = "too small"
     TOO_LARGE = "too large"
+
+
+LEAST, LARGEST = math.ulp(0.0), sys.float_info.max
+POSITIVE = (LEAST, LARGEST, "above 0")
+COUNT = (1, 10**9, "at least 1")
+RANGES: Mapping[str, tuple[float, float, str]] = {
+    **dict.fromkeys(("epsilon", "sensitivity", "sigma", "scale", "rho", "total"), POSITIVE),
+    **dict.fromkeys(("keys", "releases", "steps", "size"), COUNT),
+    **dict.fromkeys(("tail", "parts", "rdp"), (0.0, LARGEST, "at least 0")),
+    "delta": (LEAST, math.nextafter(1.0, 0.0), "in (0, 1)"),
+    "composed_epsilon delta": (0.0, math.nextafter(1.0, 0.0), "in [0, 1)"),
+    "rate": (LEAST, 1.0, "in (0, 1]"),
+    "alpha": (math.nextafter(1.0, 2.0), LARGEST, "above 1"),
+    "threshold": (2, LARGEST, "at least 2"),
+}
+"""The least and the largest value of each argument, of one quantity or of any, and both in words."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +76,30 @@ class Quantity:
         return f"{self.name}({', '.join(self.grid[0])})"
 
     def bound(self, arguments: Arguments) -> Interval:
-        """The certified bound at some arguments, computed once; a `UsageError` if they are not of this quantity."""
+        """The certified bound at some arguments, computed once.
+
+        Raises:
+            UsageError: they are not arguments of this quantity, or one is out of its range.
+        """
         if set(arguments) != set(self.grid[0]):
             raise UsageError(f"{self.signature} cannot be asked for {', '.join(arguments) or 'nothing'}")
-        return _bound(self, tuple(sorted(arguments.items())))
+        for name, value in arguments.items():
+            self._require(name, value)
+        return _bound(self, tuple(sorted((name, _hashable(value)) for name, value in arguments.items())))
+
+    def _require(self, name: str, value: Argument) -> None:
+        whole = name in ("keys", "releases", "steps", "size", "threshold")
+        whole |= name == "tail" and self.name.startswith("discrete")
+        low, high, text = RANGES.get(f"{self.name} {name}") or RANGES[name]
+        for number in value if isinstance(value, Sequence) else [value]:
+            is_number = isinstance(number, Real) and not isinstance(number, bool) and math.isfinite(number)
+            if not is_number or not low <= number <= high or (whole and number != int(number)):
+                kind = "an integer" if whole else "a number"
+                raise UsageError(f"{name} of {self.name} must be {kind}, {text}, not {number!r}")
+
+
+def _hashable(value: Argument) -> Argument:
+    return tuple(value) if isinstance(value, Sequence) else value
 
 
 @lru_cache(maxsize=4096)

@@ -61,7 +61,7 @@ class Stage:
     def dataset(self, records: Sequence[Any]) -> Any:
         """Records as the function takes them: a list, or an array of the domain's type."""
         if not isinstance(self.domain, Domain):
-            return [copy.deepcopy(one) if isinstance(one, dict | list | set) else one for one in records]
+            return [one if isinstance(one, float | int | str | bytes) else copy.deepcopy(one) for one in records]
         if isinstance(self.domain.shape, Categories):
             return np.array(records, dtype=np.array(self.domain.shape.names).dtype)
         return self.domain.vector(records)

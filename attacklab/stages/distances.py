@@ -94,13 +94,24 @@ def _numbers(output: Any, metric: Metric) -> Any:
     try:
         if isinstance(output, Mapping) or hasattr(output, "iloc"):
             found = output if isinstance(output, Mapping) else output.to_dict()
-            return {key: exact(value) for key, value in found.items()}
+            return _of_keys(found)
         shape, numbers = _flat(output)
     except (TypeError, ValueError, AttributeError) as error:
         raise Unmeasurable(f"the {metric} distance needs numbers, not {type(output).__name__}: {error}") from error
     if metric is Metric.ABSOLUTE and len(numbers) != 1:
         raise Unmeasurable(f"the absolute distance is that of two numbers, and the output has {len(numbers)}")
     return (() if metric is Metric.ABSOLUTE else shape), numbers
+
+
+def _of_keys(found: Mapping[Any, Any]) -> dict[Any, Fraction | str]:
+    """The numbers by their keys; all keys that are NaN are one."""
+    numbers: dict[Any, Fraction | str] = {}
+    for key, value in found.items():
+        number, name = exact(value), "NaN" if key != key else key
+        before = numbers.get(name, Fraction(0))
+        both = isinstance(number, Fraction) and isinstance(before, Fraction)
+        numbers[name] = number + before if both else number  # type: ignore[operator]
+    return numbers
 
 
 def _flat(output: Any) -> tuple[tuple[int, ...], list[Fraction | str]]:

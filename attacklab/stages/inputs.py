@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any, TypeAlias
 
 from attacklab.model.domains import Categories, Domain
@@ -51,6 +53,7 @@ TEXTS = (
     "²",
     "ß",
     "ﬃ",
+    "İ",
     "😀",
     "é" * 40,
     "e\u0301",
@@ -82,6 +85,9 @@ SIZES = (4, 8, 16, 32, 64, 100, 128, 256, 500, 512, 1000, 1024, 2048, 4096, 1638
 MOST_UNLIKE = 1 << 9
 """Of large datasets, up to about so many records are unlike the others, in powers of two."""
 
+MOST_CONSTANTS = 8
+"""So many numbers of a function's code are tried as records."""
+
 ALIKE = 8
 """In large datasets that are all alike but for one record, so many of the values are tried."""
 
@@ -98,10 +104,11 @@ MOST_LISTED = 20_000
 def values_of(stage: Stage) -> list[Any]:
     """Records that the stage takes, the usual ones first."""
     domain = stage.domain
+    named = _constants(stage.function)
     if isinstance(domain, type):
         whole = [number for number in INTEGERS if abs(number) < 2**63]
         kinds: dict[type, Sequence[Any]] = {float: (*FLOATS, *SPECIAL), int: whole, str: (*TEXTS, *DATES)}
-        return list(kinds[domain])
+        return [*kinds[domain], *(number for number in named if type(number) is domain)]
     if not isinstance(domain, Domain):
         return list(domain)
     if isinstance(domain.shape, Categories):
@@ -113,8 +120,16 @@ def values_of(stage: Stage) -> list[Any]:
     else:
         near = (math.nextafter(low, math.inf), math.nextafter(high, -math.inf))
         tried += [*near, high / 3, low + (high - low) * 0.1, high * 2.0**-53, high * 2.0**-30, *FLOATS, *SPECIAL]
+    tried += [domain.typed(Fraction(number)) for number in named]
     distinct = {repr(value): value for value in tried}
     return [value for value in distinct.values() if domain.holds(value)]
+
+
+def _constants(function: Any) -> list[float]:
+    """The numbers that stand in the code of a function, and their neighbours: where it may treat a record otherwise."""
+    constants = getattr(getattr(inspect.unwrap(function), "__code__", None), "co_consts", ())
+    numbers = [number for number in constants if type(number) in (float, int) and abs(number) < 2**53]
+    return [number + step for number in numbers[:MOST_CONSTANTS] for step in (0, 1, -1)]
 
 
 def sizes_of(stage: Stage) -> tuple[int, float]:
@@ -161,7 +176,7 @@ def neighbours(stage: Stage, seed: int) -> Iterator[Neighbours]:
     families: list[Iterable[Neighbours]] = [
         _changed(stage, [], values, (0,)),
         *(_grid(stage, values[:count], size) for count, size in ((len(values), 1), (GRID, 2), (GRID // 2, 3))),
-        (pair for size in range(EQUAL) for pair in _changed(stage, [values[0]] * size, values[:2], (0,))),
+        _alike(stage, values),
         _many(stage, values),
         _shuffled(stage, values, random.Random(seed)),
     ]
@@ -176,7 +191,9 @@ def neighbours(stage: Stage, seed: int) -> Iterator[Neighbours]:
                 yield pair
 
 
-def changed(stage: Stage, base: Sequence[Any], place: int, value: Any) -> Neighbours:
+def changed(
+    stage: Stage, base: Sequence[Any], place: int, value: Any, others: Sequence[Any] | None = None
+) -> Neighbours:
     """A dataset with as many records as the claim says added at a place, or replaced from it on, and the one without.
 
     Args:
@@ -184,24 +201,53 @@ def changed(stage: Stage, base: Sequence[Any], place: int, value: Any) -> Neighb
         base: the records.
         place: where.
         value: of what is added, or put in place.
+        others: of what is added with it, in place of more of the same.
     """
-    count = stage.claim.changes
+    added = [value] * stage.claim.changes if others is None else [value, *others][: stage.claim.changes]
     if stage.relation is Relation.SUBSTITUTE:
-        end = min(len(base), place + count)
-        return [*base[:place], *[value] * (end - place), *base[end:]], list(base)
-    return [*base[:place], *[value] * count, *base[place:]], list(base)
+        end = min(len(base), place + len(added))
+        return [*base[:place], *added[: end - place], *base[end:]], list(base)
+    return [*base[:place], *added, *base[place:]], list(base)
 
 
 def _changed(stage: Stage, base: Sequence[Any], values: Iterable[Any], places: Iterable[int]) -> Iterator[Neighbours]:
     for place, value in itertools.product(dict.fromkeys(places), values):
         if stage.relation is Relation.ADD_REMOVE or (place < len(base) and repr(base[place]) != repr(value)):
             yield changed(stage, base, place, value)
+            if stage.claim.changes > 1:
+                yield changed(stage, base, place, value, values_of(stage)[::-1])
 
 
 def _grid(stage: Stage, values: Sequence[Any], size: int) -> Iterator[Neighbours]:
     """Every dataset of so many of these values, and its neighbours."""
     for records in itertools.product(values, repeat=size):
         yield from _changed(stage, records, values, range(size + 1))
+
+
+def chains(stage: Stage) -> Iterator[tuple[Callable[[int], list[Any]], list[int]]]:
+    """Chains of neighbours, each a step from the last, and places on them: equal records one by one, or replaced."""
+    values, (least, most) = values_of(stage), sizes_of(stage)
+    last, doubled = int(min(most, SIZES[-1])), [0, *(1 << bit for bit in range(17))]
+    if stage.claim.changes > 1:
+        return
+    if stage.relation is Relation.ADD_REMOVE:
+        for value in values[:2]:
+            yield partial(_equal, value, value, None), [size for size in doubled if least <= size <= last]
+        return
+    for size, (low, high) in itertools.product({int(max(least, 1)), min(last, 1000)}, itertools.pairwise(values[:4])):
+        yield partial(_equal, low, high, size), [*(place for place in doubled if place < size), size]
+
+
+def _equal(low: Any, high: Any, size: int | None, count: int) -> list[Any]:
+    """So many records of the second value, and the rest of a size of the first."""
+    return [high] * count + [low] * ((size or count) - count)
+
+
+def _alike(stage: Stage, values: Sequence[Any]) -> Iterator[Neighbours]:
+    """Datasets of equal records, but for one, of all small sizes and of some large ones."""
+    for size in [*range(EQUAL), *SIZES]:
+        for value in values[:2]:
+            yield from _changed(stage, [value] * size, values[:2], (0,))
 
 
 def _many(stage: Stage, values: Sequence[Any]) -> Iterator[Neighbours]:

@@ -7,12 +7,15 @@ That a claim held wherever it was tried proves nothing, unless every dataset of 
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import inspect
 import itertools
 import math
+import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, MappingView, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -33,7 +36,16 @@ from attacklab.model.findings import Counterexample, Finding, Reach, Scope, Verd
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.stage import Stage
 from attacklab.stages.distances import Distance, Unmeasurable, powered_distance
-from attacklab.stages.inputs import Neighbours, all_neighbours, changed, finite_values, neighbours, sizes_of, values_of
+from attacklab.stages.inputs import (
+    Neighbours,
+    all_neighbours,
+    chains,
+    changed,
+    finite_values,
+    neighbours,
+    sizes_of,
+    values_of,
+)
 
 NAME = "stability"
 
@@ -45,6 +57,9 @@ SEARCHED = 300
 
 MOST_DRAWN = 100
 """Where datasets have more records at the least, there is no search: Hypothesis draws none so large."""
+
+CHAINS = 0.1
+"""Chains of neighbours have this part of the time."""
 
 REMEMBERED = 4
 """The first output of a dataset of up to so many records is kept; later outputs must equal it."""
@@ -101,18 +116,24 @@ class _Study:
         return (claim.bound * (1 + self.relax)) ** claim.metric.power
 
     def output(self, records: Sequence[Any]) -> Any:
-        """What the stage gives, as it was then, or that it raised."""
+        """What the stage gives, as it was then, or that it raised.
+
+        Raises:
+            Unmeasurable: the output cannot be kept.
+        """
         try:
-            with np.errstate(all="ignore"):
-                output = self.stage.function(self.stage.dataset(records))
-                output = list(output) if hasattr(output, "__next__") else copy.deepcopy(output)
+            output = self.stage.function(self.stage.dataset(records))
+            output = list(output) if isinstance(output, Iterator | MappingView) else output  # type: ignore[arg-type]
         except BaseException as error:
             if passes_through(error) or isinstance(error, LabFault):
                 raise
             self.raised = in_one_line(error)
             return Raised(self.raised)
         self.answered = True
-        return output
+        try:
+            return copy.deepcopy(output)
+        except TypeError as error:
+            raise Unmeasurable(f"its output cannot be copied: {in_one_line(error)}") from error
 
     def apart(self, pair: Neighbours) -> Distance:
         """The powered distance between the outputs of two datasets.
@@ -149,6 +170,20 @@ class _Study:
         return time.process_time() > self.until
 
 
+@contextlib.contextmanager
+def _plainly() -> Iterator[None]:
+    """Without warnings, with arrays and integers told in full."""
+    digits = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        with warnings.catch_warnings(), np.printoptions(threshold=sys.maxsize, floatmode="unique"):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        sys.set_int_max_str_digits(digits)
+
+
+@_plainly()
 def stability(stage: Stage, *, relax: float = 0.0, seed: int = 0, seconds: float = SECONDS) -> Finding:
     """Look for neighbours whose outputs lie further apart than a stage claims.
 
@@ -198,14 +233,43 @@ def _all_tried(study: _Study, values: list[Any] | None, seed: int) -> bool:
     _tried(study, _declared(study.stage))
     if values and _tried(study, all_neighbours(study.stage, values), most=None):
         return True
+    ends = time.process_time() + CHAINS * (study.until - time.process_time())
+    for chain, places in chains(study.stage):
+        _bisected(study, chain, places, ends)
     _tried(study, neighbours(study.stage, seed))
     _searched(study, seed)
     return False
 
 
+def _bisected(study: _Study, chain: Callable[[int], list[Any]], places: Sequence[int], ends: float) -> None:
+    """Look where outputs along a chain of neighbours lie further apart than its steps together may move them.
+
+    By the triangle inequality, one step of such a part of it moves its output further than the claim.
+    """
+    bound = study.stage.claim.bound * (1 + study.relax)
+
+    def is_far(start: int, end: int) -> bool:
+        return _plain(study, study.apart((chain(start), chain(end)))) > bound * (end - start)
+
+    for start, end in itertools.pairwise(places):
+        if time.process_time() > ends or len(chain(end)) > study.largest:
+            return
+        if not is_far(start, end):
+            continue
+        while end - start > 1:
+            middle = (start + end) // 2
+            start, end = (start, middle) if is_far(start, middle) else (middle, end)
+        study.look_at((chain(end), chain(start)))
+
+
 def _declared(stage: Stage) -> Iterator[Neighbours]:
     for pair in stage.pairs:
-        yield list(pair.first), list(pair.second)
+        sides = tuple(
+            side.tolist() if isinstance(side, np.ndarray) else list(side) for side in (pair.first, pair.second)
+        )
+        if not all(map(stage.takes, sides)):
+            raise UsageError(f"a pair of {stage.name} holds records that are not of its domain")
+        yield sides[0], sides[1]
 
 
 def _tried(study: _Study, pairs: Iterator[Neighbours], most: int | None = MOST_PAIRS) -> bool:
@@ -229,6 +293,9 @@ def _searched(study: _Study, seed: int) -> None:
     numbers = [value for value in values if isinstance(value, float) and math.isfinite(value)]
     if numbers and isinstance(stage.domain, Domain | type):
         records = records | st.floats(min(numbers), max(numbers))
+    whole = [value for value in values if isinstance(value, int | np.integer)]
+    if whole and isinstance(stage.domain, Domain | type):
+        records = records | st.integers(int(min(whole)), int(max(whole)))
     least, most = max(int(least), 1), min(most - stage.claim.changes, max(24, least))
     if len(values) < 2 or most < least or least > MOST_DRAWN or study.spent:
         return

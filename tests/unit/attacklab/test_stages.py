@@ -21,6 +21,8 @@ from attacklab.stages.distances import Unmeasurable, powered_distance
 UNIT = Domain(shape=Records(most=4096), bounds=(0.0, 1.0))
 FAR = Domain(shape=Records(least=1024, most=1024), bounds=(2.0**50, 2.0**50 + 1))
 NARROW = Domain(shape=Records(least=512, most=1024), bounds=(1.0, 1 + 2.0**-48))
+MILLIONS = Domain(shape=Records(most=5000), bounds=(0, 1 << 20), integers=True)
+AGES = Domain(shape=Records(most=500), bounds=(0, 120), integers=True)
 BITS = Domain(shape=Records(most=1000), bounds=(0, 1), integers=True)
 NAMES = Domain(shape=Categories(names=("a", "b", "c"), most=4))
 ONE = Domain(shape=Records(most=1), bounds=(0, 1))
@@ -48,6 +50,20 @@ def covariance(points: Sequence[tuple[float, float]]) -> float:
     return sum((x - 0.5) * (y - 0.5) for x, y in points)
 
 
+def tenfold(rows: Sequence[Any]) -> float:
+    """A sum that multiplies its records where they are."""
+    total = 0.0
+    for row in rows:
+        row *= 10
+        total += min(float(row[0]), 1.0)
+    return total
+
+
+AB, NAN = ["a", "b"], ["nan", "1"]
+LONG = np.zeros(2000)
+LONG[1000] = 1.0
+
+
 def agreeing_pairs(names: Sequence[str]) -> int:
     """How many pairs of records agree."""
     return sum(a == b for i, a in enumerate(names) for b in names[i + 1 :])
@@ -60,6 +76,11 @@ BROKEN: Sequence[tuple[str, Callable[[Any], Any], dict[str, Any], str]] = (
         {"stability": 1, "domain": FAR, "relation": "substitute"},
         "times its ε",
     ),
+    ("a count from 300 on", lambda x: len(x) if len(x) >= 300 else 0, {"stability": 1, "domain": UNIT}, "300"),
+    ("a sum in 32 bits", lambda x: int(np.sum(x, dtype=np.int32)), {"stability": 1 << 20, "domain": MILLIONS}, "apart"),
+    ("a number that stands for none", lambda x: 10 * int((x == 99).sum()), {"stability": 1, "domain": AGES}, "99"),
+    ("two kinds at once", lambda x: len(set(x)), {"stability": 1, "d_in": 2, "domain": ["a", "b"]}, "2"),
+    ("lower case", lambda x: sum(map(len, map(str.lower, x))) - sum(map(len, x)), {"stability": 0, "domain": str}, "1"),
     ("a count in tens", lambda x: round(len(x), -1), {"stability": 1, "domain": UNIT}, "10 apart"),
     (
         "a sum rounded once, of many records at least",
@@ -115,6 +136,10 @@ SOUND: Sequence[tuple[str, Callable[[Any], Any], dict[str, Any]]] = (
     ("numbers and none", lambda x: sum(v is not None for v in x), {"stability": 1, "domain": [1.0, 2.5, None]}),
     ("thirty records at least", lambda x: float(x.max()), {"stability": 1, "domain": THIRTY, "relation": "substitute"}),
     ("a generator", lambda x: (v for v in x), {"stability": 1, "metric": "symmetric", "domain": [1, 2]}),
+    ("records that it changes", tenfold, {"stability": 1, "domain": [np.array([0.05]), np.array([0.01])]}),
+    ("counts as a view", lambda x: {"a": len(x)}.values(), {"stability": 1, "metric": "l1", "domain": AB}),
+    ("long records", lambda x: int(sum(v.sum() for v in x)), {"stability": 1, "domain": [np.zeros(2000), LONG]}),
+    ("not a number as a key", lambda x: Counter(map(float, x)), {"stability": 1, "metric": "l1", "domain": NAN}),
     ("large numbers", lambda x: 10**400 * len(x), {"stability": 10**400}),
 )  # fmt: skip
 
@@ -246,9 +271,12 @@ def test_the_screen_shows_both_inputs_and_promises_no_power() -> None:
 
 
 def test_a_declared_pair_is_tried() -> None:
-    pair = NeighbouringPair.records(np.array([7.0, 1.0]), np.array([1.0]), Relation.ADD_REMOVE)
+    rare = [1.0, 2.0, 2.0, 1.0, 1.0, 2.0, 1.0, 2.0, 2.0, 2.0, 1.0, 1.0, 1.0]
+    pair = NeighbouringPair.records(np.array(rare), np.array(rare[1:]), Relation.ADD_REMOVE)
     given = {"stability": 1, "domain": [1.0, 2.0], "pairs": [pair]}
-    assert found(lambda x: 3.0 * (7.0 in x), given).verdict is Verdict.VIOLATED
+    assert found(lambda x: 3.0 * (x == rare), given).verdict is Verdict.VIOLATED
+    with pytest.raises(UsageError, match="domain"):
+        found(len, given | {"domain": [1.0]})
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -121,6 +122,24 @@ def test_where_the_best_number_is_unknown_nothing_is_concluded_between() -> None
     between = (known.below() + known.above()) / 2
     (finding,) = calibrate("zcdp_delta", lambda **_: between, name="between", grid=grid)
     assert finding.verdict is Verdict.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("rdp_epsilon", {"alpha": 0.5, "rdp": 1.0, "delta": 0.1}),
+        ("rdp_epsilon", {"alpha": 2.0, "rdp": 1.0, "delta": 0.0}),
+        ("discrete_laplace_tail", {"scale": 1.0, "tail": 1.5}),
+        ("laplace_tail", {"scale": 1.0, "tail": -1.0}),
+        ("laplace_threshold_delta", {"scale": 1.0, "threshold": 2.5, "keys": 1}),
+        ("composed_delta", {"delta": 1.5, "releases": 2}),
+        ("budget_total", {"parts": (0.1, math.inf)}),
+        ("budget_share", {"total": 1.0, "releases": 2.5}),
+    ],
+)
+def test_arguments_out_of_range_are_refused(name: str, arguments: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="must be"):
+        quantity(name).bound(arguments)
 
 
 # The command
