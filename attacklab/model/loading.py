@@ -78,17 +78,22 @@ def _found(module: ModuleType, name: str, spec: str, kind: Kind | None) -> Any:
     """The target or the function that a module calls by this name."""
     value = _member(module, name, spec)
     if value is None:
-        library = library_of(spec)
-        known = sorted(library.mechanisms if library else _targets_in(module))
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"targets in it: {', '.join(known) or 'none'}"
-        raise UsageError(f"{place_and_name(spec)[0]} has no {name!r}; {hint}")
+        raise _missing(module, name, spec)
     refuse_class(value)
     if not isinstance(value, Target | Stage) and not callable(value):
         named = "neither a Target nor a function"
         wanted = named if kind is None else "not a function; name a sampler or a release function"
         raise UsageTypeError(f"{spec} is {described(value)}, {wanted}")
     return value
+
+
+def _missing(module: ModuleType, name: str, spec: str) -> UsageError:
+    """What to say of a name that a module does not have."""
+    library = library_of(spec)
+    known = sorted(library.mechanisms if library else _targets_in(module))
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"targets in it: {', '.join(known) or 'none'}"
+    return UsageError(f"{place_and_name(spec)[0]} has no {name!r}; {hint}")
 
 
 def load_function(spec: str) -> Callable[..., Any]:
@@ -98,7 +103,10 @@ def load_function(spec: str) -> Callable[..., Any]:
         ValueError: the name cannot be found or cannot be called; the message says what to write instead.
     """
     place, name = place_and_name(spec)
-    function: Callable[..., Any] = _member(_module(place), name, spec)
+    module = _module(place)
+    function: Callable[..., Any] | None = _member(module, name, spec)
+    if function is None:
+        raise _missing(module, name, spec)
     if not callable(function):
         raise UsageError(f"{spec} is {described(function)}, not a function; name one that {place} defines")
     return function
