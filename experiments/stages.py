@@ -142,7 +142,7 @@ ROWS = (
 
 def collect(settings: Settings) -> Collected:
     """Measure each stage at each size, and audit the naive ones where they are furthest off."""
-    sizes = SIZES[: settings.budget(len(SIZES), 4)]
+    sizes, seconds = SIZES[: settings.budget(len(SIZES), 3)], SECONDS * max(settings.share, 0.1)
     rows: list[dict[str, Any]] = [
         {"label": row.label, "role": role, "ratios": [ratio(row.stage(role, size), settings.seed) for size in sizes]}
         for role in (Role.NAIVE, Role.EXACT)
@@ -151,7 +151,7 @@ def collect(settings: Settings) -> Collected:
     audited: list[Finding] = []
     for row, measured in zip(ROWS, rows, strict=False):
         worst = sizes[measured["ratios"].index(max(measured["ratios"]))]
-        audited += audit(row.stage(Role.NAIVE, worst), seconds=SECONDS, seed=settings.seed)
+        audited += audit(row.stage(Role.NAIVE, worst), seconds=seconds, seed=settings.seed)
     return Collected(audited, {"sizes": sizes, "rows": rows})
 
 

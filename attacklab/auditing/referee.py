@@ -332,7 +332,7 @@ class Turn:
             return
         rates = [clock.rate_on(planned.scenario.pair.first) for planned in self.scenarios]
         rate, started = max(rates, default=clock.rate), self.rules.draws.now()
-        seconds = max(clock.limit, FEWEST_SECONDS) if rate < FAST else self.seconds
+        seconds = max(clock.limit, FEWEST_SECONDS) if rate < FAST else min(self.seconds, clock.limit)
         self.findings = tuple(self._judged(seconds, until_refuted=until_refuted))
         drawn = sum(finding.trials for finding in self.findings)
         clock.charge(self.rules.draws.now() - started, drawn, rate)
