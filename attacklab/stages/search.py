@@ -58,8 +58,8 @@ SEARCHED = 300
 MOST_DRAWN = 100
 """Where datasets have more records at the least, there is no search: Hypothesis draws none so large."""
 
-CHAINS = 0.1
-"""Chains of neighbours have this part of the time."""
+FIRST_PAIRS, CHAINS = 100, 0.1
+"""So many small pairs are tried before chains of neighbours, which have this part of the time."""
 
 REMEMBERED = 4
 """The first output of a dataset of up to so many records is kept; later outputs must equal it."""
@@ -233,10 +233,12 @@ def _all_tried(study: _Study, values: list[Any] | None, seed: int) -> bool:
     _tried(study, _declared(study.stage))
     if values and _tried(study, all_neighbours(study.stage, values), most=None):
         return True
+    pairs = neighbours(study.stage, seed)
+    _tried(study, itertools.islice(pairs, FIRST_PAIRS))
     ends = time.process_time() + CHAINS * (study.until - time.process_time())
     for chain, places in chains(study.stage):
         _bisected(study, chain, places, ends)
-    _tried(study, neighbours(study.stage, seed))
+    _tried(study, pairs)
     _searched(study, seed)
     return False
 
