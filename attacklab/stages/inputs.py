@@ -181,13 +181,13 @@ def neighbours(stage: Stage, seed: int) -> Iterator[Neighbours]:
         _shuffled(stage, values, random.Random(seed)),
     ]
     least, most = sizes_of(stage)
-    running = [iter(family) for family in families]
+    running = [filter(lambda pair: all(least <= len(side) <= most for side in pair), family) for family in families]
     while running:
         for family in list(running):
             pair = next(family, None)
             if pair is None:
                 running.remove(family)
-            elif all(least <= len(side) <= most for side in pair):
+            else:
                 yield pair
 
 
@@ -245,7 +245,7 @@ def _equal(low: Any, high: Any, size: int | None, count: int) -> list[Any]:
 
 def _alike(stage: Stage, values: Sequence[Any]) -> Iterator[Neighbours]:
     """Datasets of equal records, but for one, of all small sizes and of some large ones."""
-    for size in [*range(EQUAL), *SIZES]:
+    for size in [*range(EQUAL), *itertools.chain.from_iterable((size - 1, size) for size in SIZES)]:
         for value in values[:2]:
             yield from _changed(stage, [value] * size, values[:2], (0,))
 
