@@ -127,7 +127,7 @@ ROWS = (
     Row("sum over own range", rescaled_sum, 1, fixed_sum, 1),
     Row("sum cut at own percentile", lambda x: float(np.minimum(x, np.quantile(x, 0.9)).sum()), 1, fixed_sum, 1),
     Row("every second record", lambda x: float(x[::2].sum()), 1, fixed_sum, 1),
-    Row("median", np.median, lambda size: Fraction(1, size), lambda x: int((x > 0.5).sum()), 1),
+    Row("median", lambda x: float(np.median(x)), lambda size: Fraction(1, size), lambda x: int((x > 0.5).sum()), 1),
     Row("gaps between records", lambda x: float(np.abs(np.diff(x)).sum()), 1, fixed_gaps, 2),
     Row("histogram, one replaced", histogram, 1, histogram, 2, UNIT, SUBSTITUTE, Metric.L1),
     Row("running sums", running_sums, 1 << 10, running_sums, lambda size: size << 10, UNIT, SUBSTITUTE, Metric.L1),

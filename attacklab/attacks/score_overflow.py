@@ -11,10 +11,9 @@ One of them, doubles, is rounding and no overflow, and is named so.
 - **Scale.** ε/(2Δu), or the noise of a noisy max, overflows or underflows. The pair is the smallest step, (Δ, 0)
   against (0, Δ), which the target then answers with certainty.
 
-The adversary knows ε and Δu, picks the utilities, and bets on outcome 0 or on failure. It finds the breaking point of
-two forms from outputs alone: where two equal outcomes are no longer both drawn without failure, and where the worse of
-two outcomes is drawn more often than the better. If a target has no such point, the pair is put where binary64
-overflows or where 64-bit integers wrap.
+The adversary knows ε and Δu, picks the utilities, and bets on outcome 0 or on failure. For two forms, outputs alone
+show where a target breaks: it fails, or draws only one of two equal outcomes, or draws the worse outcome more often.
+If a target has no such point, the pair is put where binary64 overflows or where 64-bit integers wrap.
 
 A negative result does not rule out breaks elsewhere: differences are tried at x = 3·2^j, in units of the integer step,
 up to the first that breaks, so a format that lacks these values, or more than two outcomes, may break at another point.

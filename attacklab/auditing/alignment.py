@@ -19,7 +19,6 @@ import random
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -39,6 +38,7 @@ from attacklab.auditing.statistics.reasons import refuted_reason
 from attacklab.draws import Draws, Run, run, watching
 from attacklab.draws.places import NOWHERE, Site
 from attacklab.model.errors import UsageError
+from attacklab.model.files import from_here
 from attacklab.model.findings import Counts, Finding, Verdict, Witness, described_pair
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Target
@@ -315,17 +315,12 @@ def _own_line(made: Examined) -> Site:
 def _witness(site: Site, study: _Study, made: Examined) -> Witness:
     loss = "" if made.cost is None else str(made.cost)
     return Witness(
-        file=_from_here(site.file), line=site.line, source=site.statement, loss=loss, claimed=str(study.target.claim)
+        file=from_here(site.file), line=site.line, source=site.statement, loss=loss, claimed=str(study.target.claim)
     )
 
 
 def _told(site: Site) -> str:
-    return f"{_from_here(site.file)}:{site.line}, {site.statement}" if site.line else "no line"
-
-
-def _from_here(file: str) -> str:
-    path, here = Path(file), Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else file
+    return f"{from_here(site.file)}:{site.line}, {site.statement}" if site.line else "no line"
 
 
 def _size(cost: Cost | None) -> float:

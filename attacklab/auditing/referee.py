@@ -134,40 +134,59 @@ def audit(
         ArithmeticModeError: this process does not compute as IEEE 754 says.
         Interrupted: Ctrl-C; it holds what was found by then.
     """
-    if (maximise_epsilon or spend_all) and seconds is not None:
-        raise UsageError("the largest epsilon, and all trials, are not for a time; leave out seconds")
     if ideal_noise and attacks is not None:
         raise UsageError("ideal_noise takes no attacks, as it runs the alignment alone; leave one out")
-    if trials is None and seconds is None and (spend_all or maximise_epsilon):
-        trials = DEFAULT_TRIALS
-    _require_settings(trials, seconds, alpha, seed)
+    trials, alpha, seed = _settings(trials, seconds, alpha, seed, to_the_end=maximise_epsilon or spend_all)
     require_ieee_arithmetic()
-    trials, alpha, seed = trials and int(trials), float(alpha), int(seed)  # JSON holds no numbers of numpy
     draws = Draws(target, executor, here_seconds=here_seconds, load=load, say=say)
     rules = Rules(draws, seed, spend_all or maximise_epsilon, None if trials else DEFAULT_TRIALS, report)
+    chosen: Sequence[Attack] = ATTACKS if attacks is None else attacks
     if maximise_epsilon and trials:
-        flag = {"maximise_epsilon": True}
-        replay = _line(None, target.name, attacks, {"trials": trials, "alpha": alpha, "seed": seed, **flag})
-        found = largest_epsilon(rules, ATTACKS if attacks is None else attacks, trials=trials, alpha=alpha)
+        settings = {"trials": trials, "alpha": alpha, "seed": seed, "maximise_epsilon": True}
+        replay = _line(None, target.name, attacks, settings)
+        found = largest_epsilon(rules, chosen, trials=trials, alpha=alpha)
         return [explained(replace(finding, replay=replay), target) for finding in found]
     flag = {"spend_all": True} if spend_all else {}
 
     def line(attack: Attack, trials: int, alpha: float) -> str:
         return _line(spec, target.name, [attack], {"trials": trials, "alpha": alpha, "seed": seed, **flag})
 
-    again = again or line
-    chosen: Sequence[Attack] = [Alignment()] if ideal_noise else ATTACKS if attacks is None else attacks
-    sampling = [attack for attack in chosen if not isinstance(attack, Alignment)]
+    return _audited(rules, [Alignment()] if ideal_noise else chosen, alpha, trials, seconds, again or line, spec)
+
+
+def _settings(
+    trials: int | None, seconds: float | None, alpha: float, seed: int, *, to_the_end: bool
+) -> tuple[int | None, float, int]:
+    """The trials, α and the seed as Python's own numbers; JSON holds none of numpy."""
+    if to_the_end and seconds is not None:
+        raise UsageError("the largest epsilon, and all trials, are not for a time; leave out seconds")
+    if to_the_end and trials is None:
+        trials = DEFAULT_TRIALS
+    _require_settings(trials, seconds, alpha, seed)
+    return None if trials is None else int(trials), float(alpha), int(seed)
+
+
+def _audited(
+    rules: Rules,
+    attacks: Sequence[Attack],
+    alpha: float,
+    trials: int | None,
+    seconds: float | None,
+    again: Again,
+    spec: str | None,
+) -> list[Finding]:
+    """The findings of attacks, those of the alignment first."""
+    sampling = [attack for attack in attacks if not isinstance(attack, Alignment)]
     first: list[Finding] = []
-    if len(sampling) < len(chosen):
+    if len(sampling) < len(attacks):
         first, alpha = _aligned(rules, alpha, trials, seconds, again, alone=not sampling)
     turns = _turns(rules, sampling, alpha, trials, seconds, again)
     try:
         _judge(turns, trials)
     except KeyboardInterrupt as interrupt:
-        raise Interrupted([*first, *_named(turns, target, spec)]) from interrupt
+        raise Interrupted([*first, *_named(turns, rules.target, spec)]) from interrupt
     require_ieee_arithmetic()  # a target may have loaded a library that changed it
-    sampled = _named(turns, target, spec)
+    sampled = _named(turns, rules.target, spec)
     # The alignment tells nothing of the noise: that it found nothing is left out where samples could decide nothing.
     decides = not sampled or any(finding.verdict in DECIDED for finding in sampled)
     return [*(one for one in first if decides or one.verdict is not Verdict.NOT_DETECTED), *sampled]
@@ -322,7 +341,7 @@ class Turn:
         if larger != self.learned:
             more = self.rules.plan(larger, self.clock)
             if isinstance(more, Finding) and more.verdict is Verdict.INCONCLUSIVE and self.scenarios:
-                # There is no time to look for more, so what was planned is judged, on as many trials as it warrants.
+                # No time is left to look for more: judge what was planned, on the trials that it was planned for.
                 trials = max(step for step in STEPS if sized(self.attack, step) == self.learned)
             else:
                 self.learned, self.plan = larger, more

@@ -38,7 +38,7 @@ LOG_ORDERS = (-28.0, 700.0)
 """The logarithms of the least and the largest α − 1 at which the conversion of proposition 12 is tried."""
 
 LEAST_LOGARITHM = -745.0
-"""That of the least double above 0."""
+"""The logarithm of the least double above 0."""
 
 LARGE = 40.0
 """From this λ(λ+1)ρ on the mechanism of proposition 12 is the best to more digits than those of a double."""

@@ -209,7 +209,7 @@ def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
 
 
 def print_worst(out: Console, lines: Mapping[Verdict, Sequence[str]]) -> None:
-    """Print the first of many lines of each verdict that is no success."""
+    """Print the first lines of each verdict but success, and how many more there are."""
     for verdict in (Verdict.VIOLATED, Verdict.ERROR, Verdict.INCONCLUSIVE):
         told = lines.get(verdict, ())
         for line in told[:SHOWN]:

@@ -187,3 +187,9 @@ def _is_ours(path: Path) -> bool:
             )
         except (ValueError, RecursionError, KeyError, IndexError, TypeError):
             return False
+
+
+def from_here(file: str) -> str:
+    """A path as it is written from the current folder, where it lies in it."""
+    path, here = Path(file), Path.cwd()
+    return path.relative_to(here).as_posix() if path.is_relative_to(here) else file

@@ -1,6 +1,6 @@
 """Everything that runs in another process: targets, and calls in a fresh Python.
 
-- `programs` starts a program, asks it line by line, says why there was no answer, and leaves no process behind.
+- `programs` runs a program that answers line by line. It says why an answer is missing, and ends all processes.
 - `codec` is how values travel; `child` is the program that runs a Python target in another interpreter; `targets` makes
   targets that run elsewhere: `isolated` and `external`.
 - `sending` is what can be sent to another Python; `fresh` makes one call in a new one.

@@ -101,7 +101,7 @@ def close() -> None:
 
 
 def serve(imports: str) -> None:
-    """In the other process: make the calls that arrive on standard input, each in a fork, until there are no more."""
+    """Run in the other process. It reads calls from standard input and makes each one in a fork."""
     requests, answer = private_streams()
     for needed in filter(None, imports.split(",")):
         with contextlib.suppress(Exception):

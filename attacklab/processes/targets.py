@@ -152,10 +152,7 @@ def isolated(
         UsageError: a parameter is out of range, the target cannot be loaded, or this system cannot isolate it.
     """
     place, name = place_and_name(spec)
-    if place.endswith(".py") and not Path(place).is_file():
-        raise UsageError(f"there is no file {place}; check the path")
-    if shutil.which(python) is None:
-        raise UsageError(f"there is no program {python!r}; give the path of a Python interpreter")
+    _require_files(place, name, python)
     given = {"epsilon": epsilon, "relation": None if relation is None else Relation(relation).value, **parameters}
     arguments = {key: value for key, value in given.items() if value is not None}
     if kind is not None:
@@ -163,27 +160,46 @@ def isolated(
     elif claim is not None:
         arguments |= parameters_of(claim)
     adapter = adapter_file(place)
-    if adapter and name not in library(place).mechanisms:
-        raise UsageError(f"{place} has no {name!r}; there are {', '.join(library(place).mechanisms)}")
     loaded = f"{adapter}:{name}" if adapter else spec
     settings = json.dumps({"bare": kind is not None, "parameters": written(arguments)})
     release = ProcessRelease((python, CHILD, loaded, settings), seconds, kind=None)
     try:
-        described = release.object_in(release.greeting())
-        if "error" in described:
-            raise release.failed(_told(described))
-        if "version" not in described:
-            raise release.failed(f"{python} did not start; is it a Python with numpy installed?")
+        described = _greeted(release, python)
     except NoAnswer as error:
-        hint = "" if adapter else near_library(place)
-        if adapter and python == sys.executable and library(place).installed is None:
-            hint = ", or see which environments have it: attacklab list"
-        raise UsageError(str(error).replace(loaded, spec) + hint) from error
+        raise UsageError(str(error).replace(loaded, spec) + _hint(place, python)) from error
     if kind is not None:
         target = made_target(kind, release, **{"claim": claim, "name": name, **arguments})
     else:
         target = described_target({**read(described["target"]), "release": release}, spec, name)
     return replace(target, name=spec if adapter else target.name, version=described["version"])
+
+
+def _require_files(place: str, name: str, python: str) -> None:
+    """Refuse a file, an interpreter or a mechanism that is not there."""
+    if place.endswith(".py") and not Path(place).is_file():
+        raise UsageError(f"there is no file {place}; check the path")
+    if shutil.which(python) is None:
+        raise UsageError(f"there is no program {python!r}; give the path of a Python interpreter")
+    if adapter_file(place) and name not in library(place).mechanisms:
+        raise UsageError(f"{place} has no {name!r}; there are {', '.join(library(place).mechanisms)}")
+
+
+def _greeted(release: ProcessRelease, python: str) -> Mapping[str, Any]:
+    """What the child says of its target first; a `NoAnswer` if it could not load it."""
+    described = release.object_in(release.greeting())
+    if "error" in described:
+        raise release.failed(_told(described))
+    if "version" not in described:
+        raise release.failed(f"{python} did not start; is it a Python with numpy installed?")
+    return described
+
+
+def _hint(place: str, python: str) -> str:
+    """What to do where a target cannot be loaded."""
+    if not adapter_file(place):
+        return near_library(place)
+    is_missing = python == sys.executable and library(place).installed is None
+    return ", or see which environments have it: attacklab list" if is_missing else ""
 
 
 def external(

@@ -188,6 +188,16 @@ def _row(finding: Finding) -> Row:
 def _remarks(findings: Sequence[Finding], ended: Outcome, flaws: int) -> Iterator[str]:
     if flaws > MOST_ROWS:
         yield f"and {flaws - MOST_ROWS} more flaws"
+    yield from _labelled(findings, ended)
+    yield from (finding.reason for finding in findings if finding.counterexample)
+    if any(finding.refutes and finding.is_proof for finding in findings):
+        yield f"inputs: {inputs_text(next(finding for finding in findings if finding.refutes))}"
+    if ended not in (Outcome.FAIL, Outcome.PASS):
+        yield from _reasons(findings, ended)
+
+
+def _labelled(findings: Sequence[Finding], ended: Outcome) -> Iterator[str]:
+    """The names of the attacks that refuted nothing, by what came of them."""
     refuted = {_title(finding) for finding in findings if finding.refutes}
     for label, verdict in (
         ("notes", Verdict.NOT_APPLICABLE),
@@ -200,11 +210,6 @@ def _remarks(findings: Sequence[Finding], ended: Outcome, flaws: int) -> Iterato
         refuted.update(titles)
         if titles and (ended in (Outcome.FAIL, Outcome.PASS) or label in ("notes", "passed")):
             yield f"{label}: {', '.join(titles)}"
-    yield from (finding.reason for finding in findings if finding.counterexample)
-    if any(finding.refutes and finding.is_proof for finding in findings):
-        yield f"inputs: {inputs_text(next(finding for finding in findings if finding.refutes))}"
-    if ended not in (Outcome.FAIL, Outcome.PASS):
-        yield from _reasons(findings, ended)
 
 
 def _reasons(findings: Sequence[Finding], ended: Outcome) -> list[str]:
@@ -232,19 +237,25 @@ def _notes(findings: Sequence[Finding], ended: Outcome, rows: Sequence[Row], mor
         yield "Fix", f"exactdp.{code}" if code else repair_text(strongest)
         yield "Certainty", _certainty(strongest, findings)
         yield "Run again", strongest.replay or "not exactly: your function makes its own random numbers"
-    elif ended is Outcome.PASS and isinstance(findings[0].claim, Stability):
-        yield "Tried", findings[0].reason
     elif ended is Outcome.PASS:
-        leak = max((one.smallest_detectable or 0.0 for one in findings), default=0.0)
-        power = f"an advantage above {upper_text(leak)} would have been found {POWER:.0%} of the time" if leak else ""
-        yield "Power", f"{power}; {_spent(findings)}" if power else _spent(findings)
-        yield "Prove it", "attacklab prove (docs/how_to/proving.md)"
+        yield from _passed(findings)
     elif ended in (Outcome.UNDECIDED, Outcome.ERROR):
         yield "Next", _advice(findings, ended)
     more = more or f"-v, {'--json findings.json' if findings[0].is_proof else '--html report.html'}"
     explained = [f"attacklab list {row.code}" for row in rows[:1] if row.code]
     poc = ["attacklab poc"] if strongest is not None and strongest.counts else []
     yield "More", ", ".join([more, *explained, *poc])
+
+
+def _passed(findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
+    """What a pass is worth."""
+    if isinstance(findings[0].claim, Stability):
+        yield "Tried", findings[0].reason
+        return
+    leak = max((one.smallest_detectable or 0.0 for one in findings), default=0.0)
+    power = f"an advantage above {upper_text(leak)} would have been found {POWER:.0%} of the time" if leak else ""
+    yield "Power", f"{power}; {_spent(findings)}" if power else _spent(findings)
+    yield "Prove it", "attacklab prove (docs/how_to/proving.md)"
 
 
 def _certainty(strongest: Finding, findings: Sequence[Finding]) -> str:

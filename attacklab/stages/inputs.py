@@ -83,7 +83,7 @@ SIZES = (4, 8, 16, 32, 64, 100, 128, 256, 500, 512, 1000, 1024, 2048, 4096, 1638
 """How many records large datasets have."""
 
 MOST_UNLIKE = 1 << 9
-"""Of large datasets, up to about so many records are unlike the others, in powers of two."""
+"""The most records of a large dataset that differ from all others; 2, 4, 8 and so on are tried."""
 
 MOST_CONSTANTS = 8
 """So many numbers of a function's code are tried as records."""
@@ -95,7 +95,7 @@ GRID = 12
 """So many of the values are tried in every dataset of two records and their neighbours; half as many in three."""
 
 EQUAL = 130
-"""Of so many equal records and fewer, one is changed: a count that is rounded jumps at one of these sizes."""
+"""Datasets of 0 to so many equal records are tried. A rounded count jumps at one of these sizes."""
 
 MOST_LISTED = 20_000
 """A domain of more datasets than that is not exhausted."""

@@ -18,7 +18,6 @@ import warnings
 from collections.abc import Callable, Iterator, MappingView, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from attacklab.model.claims.base import require_numbers
 from attacklab.model.claims.stability import number_text
 from attacklab.model.domains import Domain
 from attacklab.model.errors import LabFault, UsageError, in_one_line, passes_through
+from attacklab.model.files import from_here
 from attacklab.model.findings import Counterexample, Finding, Reach, Scope, Verdict, Witness, described_pair
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.stage import Stage
@@ -467,6 +467,6 @@ def _witness(stage: Stage) -> Witness | None:
     try:
         function = inspect.unwrap(stage.function)
         lines, start = inspect.getsourcelines(function)
-        return Witness(file=Path(inspect.getfile(function)).as_posix(), line=start, source=lines[0].strip())
+        return Witness(file=from_here(inspect.getfile(function)), line=start, source=lines[0].strip())
     except (OSError, TypeError):
         return None
