@@ -127,6 +127,10 @@ def test_the_page_of_findings_has_a_row_for_every_verdict() -> None:
     assert set(re.findall(r"(?m)^\| ([\w ]+) \|", table)) == set(Verdict)
 
 
+def test_the_readme_is_short() -> None:
+    assert len(README.read_text("utf-8").split()) <= 450
+
+
 def test_make_help_lists_every_command() -> None:
     (phony,) = re.findall(r"(?m)^\.PHONY: (.*)$", (ROOT / "Makefile").read_text("utf-8"))
     done = subprocess.run(["make", "-s", "help"], cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S607

@@ -8,15 +8,27 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
-from attacklab.calibration import budgets, concentrated, tails
+from attacklab.calibration import budgets, concentrated, gaussian, tails
 from attacklab.model.intervals import Interval
 
 
 def holds(interval: Interval, number: float, *, relative: float) -> bool:
     slack = abs(number) * relative
     return bool(interval.lower - slack <= number <= interval.upper + slack)
+
+
+@pytest.mark.parametrize(("epsilon", "sigma"), [(0.0, 1.0), (0.3, 2.0), (4.0, 0.4), (1e-9, 30.0)])
+def test_the_delta_of_the_gaussian_mechanism_is_an_integral(epsilon: float, sigma: float) -> None:
+    first, second = stats.norm(0, sigma), stats.norm(1, sigma)
+    crossing_point = 0.5 - epsilon * sigma**2
+
+    def positive_part(x: float) -> float:
+        return max(float(first.pdf(x) - math.exp(epsilon) * second.pdf(x)), 0.0)
+
+    integral, _ = integrate.quad(positive_part, crossing_point - 40 * sigma, crossing_point, limit=500, points=[0.0])
+    assert holds(gaussian.delta(epsilon, sigma, 1.0), integral, relative=1e-9)
 
 
 @pytest.mark.parametrize(("rho", "epsilon"), [(0.005, 1.0), (0.5, 9.0), (2.63, 17.0)])
@@ -30,6 +42,15 @@ def test_the_witness_is_concentrated_at_every_order_in_both_directions(rho: floa
             backward = q * (q / p) ** order + (1 - q) * ((1 - q) / (1 - p)) ** order
             assert mpmath.log(max(forward, backward)) <= order * (order + 1) * rho
         assert p - mpmath.exp(epsilon) * q >= 0.9 * concentrated.delta(rho, epsilon).below()
+
+
+@pytest.mark.parametrize(("rho", "epsilon"), [(0.005, 1.0), (0.1, 1.0), (1.0, 4.0), (10.0, 10.5)])
+def test_no_order_gives_less_than_the_sufficient_delta(rho: float, epsilon: float) -> None:
+    orders = 1 + np.geomspace(1e-4, 1e4, 200_001)
+    logarithms = (orders - 1) * (orders * rho - epsilon) + orders * np.log1p(-1 / orders) - np.log(orders - 1)
+    best, bound = min(float(np.exp(logarithms.min())), 1.0), concentrated.delta(rho, epsilon)
+    assert best * (1 - (1e-7 if best < 1e-9 else 0.3)) <= bound.above() <= best * (1 + 1e-7)
+    assert bound.upper >= gaussian.delta(epsilon, 1 / math.sqrt(2 * rho), 1.0).lower
 
 
 def test_half_a_unit_of_zcdp_is_held_to_what_it_really_implies() -> None:
