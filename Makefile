@@ -12,7 +12,7 @@ AXE := 4.14.1
 # Tests start many processes, each of which would compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install lab reports unit test system docs test-docs check prove release libraries clean help
+.PHONY: install lab reports test slow docs test-docs check prove release libraries clean help
 
 install: $(READY)  ## install the lab into .venv, in some minutes
 
@@ -22,14 +22,11 @@ lab: $(READY)  ## run every experiment with small budgets, in some minutes, and 
 reports: $(READY)  ## run every experiment with its full budget, and rewrite reports/
 	$(BIN)/attacklab run --output reports
 
-unit: $(READY)  ## run the unit tests, in about a minute: after each edit
-	$(BIN)/$(PYTEST) tests/unit
+test: $(READY)  ## run the tests that are not slow, in some four minutes
+	$(BIN)/$(PYTEST) --durations=40 -m "not slow" tests --ignore tests/site
 
-test: $(READY)  ## run the unit tests and the statistical ones, in some seven minutes
-	$(BIN)/$(PYTEST) --durations=40 tests/unit tests/statistical
-
-system: $(READY)  ## run what starts processes or takes long: whole journeys, in some twenty minutes
-	$(BIN)/$(PYTEST) --durations=40 tests/system
+slow: $(READY)  ## run those that start processes or take long: whole journeys, in some eleven minutes
+	$(BIN)/$(PYTEST) --durations=40 -m slow tests --ignore tests/site
 
 docs: $(DOCS_READY) site/.node/.ready  ## build the site, in English and Chinese, into site/; its first page is site/index.html
 	rm -rf site/en site/zh_CN site/.executed

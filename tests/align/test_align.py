@@ -1,0 +1,247 @@
+"""Sound pipelines are not accused, a pass has a witness, and the line that spends most is named."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab import (
+    Domain,
+    GaussianDP,
+    NeighbouringPair,
+    PrivacyClaim,
+    Relation,
+    Renyi,
+    Target,
+    ZeroConcentrated,
+    audit,
+    one_by_one,
+)
+from attacklab.align.costs import Cost, delta_of, exceeds, keeps
+from attacklab.align.examine import Examined, Status, examine
+from attacklab.align.pairs import pairs_of
+from attacklab.attacks import Alignment
+from attacklab.auditing.alignment import alignment
+from attacklab.draws import run, watching
+from attacklab.model.claims import Claim
+from attacklab.model.domains import Queries
+from attacklab.model.errors import UsageError
+from attacklab.model.findings import Finding, Verdict
+from tests.align.pipelines import ROWS, Body, Row
+
+SHORT, LONG = np.array([0.2, 0.9, 0.4]), np.array([0.2, 0.9, 0.4, 1.0])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _watched() -> Iterator[None]:
+    """Watches all draws, once for all tests."""
+    with watching():
+        yield
+
+
+def examined(body: Body, first: Any, second: Any, claim: Claim) -> Examined:
+    with np.errstate(all="ignore"):
+        return examine(lambda input_, draws: run(body, input_, draws), first, second, claim, 1)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_what_the_alignment_of_a_pair_says(row: Row) -> None:
+    made = examined(row.body, row.first, row.second, PrivacyClaim(row.epsilon))
+    assert made.status in row.allowed, made.reason
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (lambda *_: np.random.SFC64().random_raw() > 0, "no draws were recorded"),
+        (lambda *_: np.random.SFC64().random_raw() % 4 > 0, "it gives something else when its draws are repeated: "),
+    ],
+)
+def test_draws_that_are_not_seen_give_no_witness(body: Body, reason: str) -> None:
+    made = examined(body, LONG, SHORT, PrivacyClaim(1.0))
+    assert made.status is Status.OPEN
+    assert made.reason.startswith(reason)
+
+
+@pytest.mark.parametrize(("size", "cost"), [(1.0, Cost(1.0)), (2.0, Cost(0.5)), (4.0, Cost(0.25))])
+def test_the_cost_of_a_sum_is_its_sensitivity_in_scales(size: float, cost: Cost) -> None:
+    made = examined(lambda x, rng: np.clip(x, 0, 1).sum() + rng.laplace(0, size), LONG, SHORT, PrivacyClaim(1.0))
+    assert made.cost is not None
+    assert made.cost.epsilon == pytest.approx(cost.epsilon)
+
+
+def test_gaussian_noise_is_judged_by_the_claims_own_arithmetic() -> None:
+    def release(x: Any, rng: np.random.Generator) -> Any:
+        return x.sum(axis=0) + rng.normal(0, 1, 2)
+
+    first, second = np.array([[0.6, 0.8], [1.0, 0.0]]), np.array([[1.0, 0.0]])
+    for claim, status in (
+        (GaussianDP(1.01), Status.ALIGNED),
+        (GaussianDP(0.99), Status.VIOLATED),
+        (ZeroConcentrated(0.51), Status.ALIGNED),
+        (ZeroConcentrated(0.49), Status.VIOLATED),
+        (Renyi(2.0, 1.01), Status.ALIGNED),
+        (Renyi(2.0, 0.99), Status.VIOLATED),
+        (PrivacyClaim(1.0, 0.13), Status.ALIGNED),
+        (PrivacyClaim(1.0, 0.12), Status.VIOLATED),
+    ):
+        assert examined(release, first, second, claim).status is status, claim
+
+
+def test_a_cost_is_held_to_the_claim() -> None:
+    assert delta_of(Cost(math.log(3.0)), 0.0) == pytest.approx(0.5)
+    assert keeps(PrivacyClaim(1.0), Cost(1.0))
+    assert not keeps(PrivacyClaim(1.0), Cost(0.5, 0.1))
+    assert keeps(ZeroConcentrated(0.51), Cost(mu=1.0))
+    assert not keeps(ZeroConcentrated(0.49), Cost(mu=1.0))
+    assert exceeds(PrivacyClaim(1.0), [0.6, 0.6], 0.0)
+    assert not exceeds(PrivacyClaim(1.0), [0.6, 0.4], 0.0)
+
+
+@pytest.mark.parametrize(
+    ("target", "least"),
+    [
+        (Target.noise(lambda *_: [0], epsilon=1.0, domain=Domain(integers=True)), 10),
+        (Target.selection(lambda *_: [0], epsilon=1.0, domain=Domain(integers=True)), 12),
+        (Target.sum(lambda *_: [0], epsilon=1.0, bounds=(0, 1), domain=Domain(integers=True)), 50),
+    ],
+    ids=["noise", "selection", "sum"],
+)
+def test_integer_domains_have_pairs(target: Target, least: int) -> None:
+    pairs = list(pairs_of(target))
+    assert len(pairs) >= least
+    assert all(target.covers(pair) for pair in pairs)
+
+
+def test_every_change_of_a_vector_is_among_the_first_pairs_of_its_domain() -> None:
+    def release(x: Any, trials: int, rng: np.random.Generator) -> Any:
+        return x + rng.laplace(0, 1.0, (trials, 4))
+
+    domain = Domain(shape=Queries(size=4, sensitivity=1.0))
+    target = Target.dataset(release, epsilon=1.0, domain=domain)
+    by = [tuple(np.sign(pair.second - pair.first)) for pair in itertools.islice(pairs_of(target), 12)]
+    assert {(1, 1, 1, 1), (1, 0, 0, 0), (1, 1, -1, -1)} <= set(by)
+    (finding,) = audit(target, ideal_noise=True, trials=3000)
+    assert finding.refutes
+    assert finding.epsilon_lower == pytest.approx(4.0)
+
+
+def test_what_is_computed_in_float32_is_equal_but_for_its_rounding() -> None:
+    def release(x: Any, rng: np.random.Generator) -> Any:
+        return np.float32(x.sum()) + np.float32(rng.laplace(0, 1.0))
+
+    assert examined(release, LONG, SHORT, PrivacyClaim(1.0)).status is Status.ALIGNED
+    assert examined(release, 1e4 * LONG, SHORT, PrivacyClaim(1e4)).reason.endswith("rounding hides its noise")
+
+
+@pytest.mark.parametrize("answer", [2.0**30, 2.0**53])
+def test_outputs_of_which_rounding_hides_the_noise_are_not_said_to_tell_it(answer: float) -> None:
+    made = examined(lambda x, rng: x + rng.laplace(0, 2.0), answer, answer + 1.0, PrivacyClaim(0.5))
+    assert (made.status, made.reason) == (Status.OPEN, "its outputs are so large that rounding hides its noise")
+
+
+def aligned(body: Body, pairs: Sequence[tuple[Any, Any]] = ((LONG, SHORT),), epsilon: float = 1.0) -> Finding:
+    def release(x: Any, trials: int, rng: np.random.Generator) -> list[Any]:
+        return [body(x, rng) for _ in range(trials)]
+
+    declared = [NeighbouringPair(first, second, Relation.ADD_REMOVE) for first, second in pairs]
+    target = Target.dataset(release, epsilon=epsilon, pairs=declared, name="pipeline")
+    (finding,) = audit(target, ideal_noise=True, trials=10_000)
+    assert finding.attack == "alignment"
+    assert Finding.from_json(finding.to_json()) == finding
+    return finding
+
+
+def line_of(finding: Finding) -> str:
+    assert finding.witness is not None
+    return finding.witness.source
+
+
+def test_a_bare_part_is_put_to_fresh_samples_and_named() -> None:
+    def release(x: Any, rng: np.random.Generator) -> Any:
+        noisy = len(x) + rng.laplace(0, 1)
+        return {"noisy": noisy, "bare": len(x)}
+
+    finding = aligned(release)
+    assert finding.refutes
+    assert finding.counts is not None
+    assert (finding.counts.first, finding.counts.second) == (400, 0)
+    assert line_of(finding) == 'return {"noisy": noisy, "bare": len(x)}'
+
+
+def test_a_flaw_without_witness_is_found_by_samples_and_named() -> None:
+    finding = aligned(lambda x, rng: round(len(x) + rng.laplace(0, 0.25)))
+    assert finding.refutes
+    assert "the cheapest shifts that were found cost ε = 4" in finding.reason
+    assert "rng.laplace(0, 0.25)" in line_of(finding)
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    now = 0.0
+
+    def seconds(self) -> float:
+        return self.now
+
+
+def alignment_of(body: Body, clock: Clock, pairs: int = 1, *, seconds: float = math.inf) -> Finding:
+    """The alignment of a release on pairs that are alike; the second round of samples takes a minute."""
+    pair = NeighbouringPair(LONG, SHORT, Relation.ADD_REMOVE)
+    target = Target.dataset(one_by_one(body), epsilon=1.0, pairs=[pair] * pairs)
+
+    def sampled(*arguments: Any, **settings: Any) -> Sequence[Finding]:
+        clock.now += 60.0 if settings["trials"] > 1000 else 2.0
+        return audit(*arguments, **settings)
+
+    return alignment(target, sampled, again=lambda trials: f"{trials} trials", seconds=seconds)
+
+
+def test_a_pair_that_the_time_or_the_runs_leave_out_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr("attacklab.auditing.alignment.own_seconds", clock.seconds)
+
+    def release(x: Any, rng: np.random.Generator) -> Any:
+        clock.now += 1.0
+        return len(x) + rng.laplace(0, 2.0)
+
+    late = alignment_of(release, clock, pairs=8, seconds=1.0)
+    assert late.verdict is Verdict.NOT_DETECTED
+    assert late.reason.endswith("a tried shift is no proof for all); 7 pairs were dropped as the time was up")
+    monkeypatch.setattr("attacklab.auditing.alignment.MOST_RUNS", 100)
+    long = alignment_of(release, clock, pairs=2)
+    assert long.verdict is Verdict.NOT_DETECTED
+    assert long.reason.endswith("; 1 pair was dropped after 100 runs")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "verdict", "told"),
+    [
+        (10.0, Verdict.NOT_DETECTED, "; 30,000 trials did not fit the time, so give more seconds"),
+        (0.0, Verdict.INCONCLUSIVE, "; 1,000 trials did not fit the time, so give more seconds"),
+    ],
+)
+def test_samples_that_the_time_leaves_out_are_told(
+    seconds: float, verdict: Verdict, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr("attacklab.auditing.alignment.own_seconds", clock.seconds)
+    made = alignment_of(lambda x, rng: (len(x) + rng.laplace(0, 2.0), rng.poisson(1.0)), clock, seconds=seconds)
+    assert (made.verdict, made.replay) == (verdict, "1000 trials")
+    assert made.reason.endswith(told)
+
+
+def test_what_cannot_be_aligned_says_why() -> None:
+    bits = Target.noise(lambda *_: [0], epsilon=1.0).exact(lambda answer, bits: answer + bits.take(1))
+    (finding,) = audit(bits, [Alignment()])
+    assert finding.verdict is Verdict.NOT_APPLICABLE
+    assert "attacklab prove" in finding.reason
+    (finding,) = audit(Target.dataset(lambda *_: [0], epsilon=1.0), [Alignment()])
+    assert "give pairs, or a domain" in finding.reason
+    with pytest.raises(UsageError, match="leave one out"):
+        audit(bits, [Alignment()], ideal_noise=True)

@@ -1,0 +1,144 @@
+"""Integer cast: answers that are rounded before the noise are told apart; those that are not, or cannot be, are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from attacklab.attacks.known_pairs import INTEGER_CAST
+from attacklab.auditing.referee import audit
+from attacklab.model.domains import Domain
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, Format
+from attacklab.model.targets import Target
+from mechanisms.core.grid import Grid
+from mechanisms.laplace.exact import exact_rounded_laplace
+from mechanisms.laplace.naive import naive_laplace_numpy
+from tests.attacks.making import exactly
+from tests.ideal import two_sided_geometric
+from tests.narrow import TYPES, carried
+
+
+def judged(target: Target) -> Finding:
+    (finding,) = audit(target, [INTEGER_CAST], trials=20_000, seed=3, spend_all=True)
+    return finding
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_integer_answers_cast_to_doubles_are_caught(epsilon: float) -> None:
+    target = Target.noise(partial(naive_laplace_numpy, epsilon=epsilon), epsilon=epsilon)
+    finding = judged(target)
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.advantage.estimate == 1
+    larger, smaller = (int(finding.pair[side]["readable"][0]) for side in ("first", "second"))
+    assert larger - smaller == 1
+    # 64 noise scales.
+    assert float(larger) - float(smaller) >= 64 / epsilon
+
+
+@pytest.mark.parametrize(
+    ("form", "tie"), [(BINARY32, 2**31 + 2**7), (BINARY16, 2**15 + 2**4), (BFLOAT16, 2**15 + 2**7)]
+)
+def test_integer_answers_cast_to_narrower_formats_are_caught_at_a_tie_of_their_own(form: Format, tie: int) -> None:
+    def release(answer: int, trials: int, rng: np.random.Generator) -> Any:
+        return carried(TYPES[form](answer) + rng.laplace(size=trials).astype(TYPES[form]))
+
+    finding = judged(Target.noise(release, epsilon=1, name=form.name))
+    assert finding.verdict is Verdict.VIOLATED
+    assert finding.pair["second"]["readable"] == [str(tie)]
+
+
+def test_integer_answers_rounded_half_a_step_upward_are_not_told_apart_at_a_tie() -> None:
+    """The tie 2^60 + 128 and the integer above it round to the same point of a grid of step 256."""
+    release = exactly(exact_rounded_laplace(epsilon=1, grid=Grid(8)).many)
+    finding = judged(Target.noise(release, epsilon=1, name="rounded"))
+    assert finding.verdict is Verdict.NOT_DETECTED
+    assert finding.advantage.estimate == pytest.approx(0, abs=0.03)
+
+
+def test_a_target_that_refuses_integers_this_large_has_nothing_to_try() -> None:
+    def release(answer: int, trials: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        if answer > 2**40:
+            raise OverflowError("too large")
+        return np.int64(answer) + two_sided_geometric(rng, trials)
+
+    finding = judged(Target.noise(release, epsilon=1, name="small integers"))
+    assert finding.verdict is Verdict.NOT_APPLICABLE
+    assert "nothing to try" in finding.reason
+
+
+def test_a_target_that_fails_on_small_integers_too_is_an_error() -> None:
+    def release(*_: Any) -> NDArray[np.int64]:
+        raise OverflowError("too large")
+
+    assert judged(Target.noise(release, epsilon=1, name="broken")).verdict is Verdict.ERROR
+
+
+def held_in(dtype: str, units: int) -> Callable[..., Any]:
+    """A release that holds its answer as an integer of so many units, which wraps around."""
+
+    def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
+        held = int(np.array([round(answer * units)]).astype(dtype)[0])
+        noisy = held + units * two_sided_geometric(rng, trials)
+        return noisy / units if units > 1 else noisy
+
+    return release
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32"])
+def test_answers_that_wrap_around_are_caught_at_an_edge_of_their_format(dtype: str) -> None:
+    finding = judged(Target.noise(held_in(dtype, 1), epsilon=1, name=dtype))
+    assert finding.verdict is Verdict.VIOLATED
+    answers = sorted(int(finding.pair[side]["readable"][0]) for side in ("first", "second"))
+    assert answers[1] - answers[0] == 1
+    # It wraps around between the largest number of the format, or that and some rounds more, and the next one.
+    assert (answers[0] - np.iinfo(dtype).max) % (1 << np.iinfo(dtype).bits) == 0
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32"])
+@pytest.mark.parametrize("takes", [float, int])
+def test_amounts_that_wrap_around_in_hundredths_are_caught(dtype: str, takes: type) -> None:
+    held = held_in(dtype, 100)
+
+    def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
+        if not isinstance(answer, takes):
+            raise TypeError(f"answer must be {takes}")
+        return held(answer, trials, rng)
+
+    finding = judged(Target.noise(release, epsilon=1, name=dtype))
+    assert finding.verdict is Verdict.VIOLATED
+
+
+@pytest.mark.parametrize("sensitivity", [1.0, 0.01])
+def test_answers_rounded_to_a_format_that_the_outputs_do_not_show_are_caught(sensitivity: float) -> None:
+    def release(answer: float, trials: int, rng: np.random.Generator) -> Any:
+        return float(np.float16(answer)) + rng.laplace(0.0, sensitivity, trials)
+
+    finding = judged(Target.noise(release, epsilon=1, sensitivity=sensitivity, name="binary16"))
+    assert finding.verdict is Verdict.VIOLATED
+
+
+def test_the_end_of_a_domain_is_looked_at() -> None:
+    domain = Domain(integers=True, bounds=(0, 40_000))
+    finding = judged(Target.noise(held_in("int16", 1), epsilon=1, domain=domain, name="int16"))
+    assert finding.verdict is Verdict.VIOLATED
+    assert {int(finding.pair[side]["readable"][0]) for side in ("first", "second")} == {2**15 - 1, 2**15}
+
+
+noise = two_sided_geometric
+SOUND: dict[str, Callable[..., Any]] = {
+    "clamped": lambda answer, trials, rng: min(max(int(answer), -1000), 1000) + noise(rng, trials),
+    "outputs wrap around": lambda answer, trials, rng: (int(answer) + noise(rng, trials)).astype(np.uint8),
+    "outputs in thousands": lambda answer, trials, rng: 1000 * np.round((int(answer) + noise(rng, trials)) / 1000),
+    "outputs at an end": lambda answer, trials, rng: np.clip(int(answer) + noise(rng, trials), -128, 127),
+}
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_ranges_and_roundings_that_keep_the_claim_are_not_accused(name: str) -> None:
+    assert judged(Target.noise(SOUND[name], epsilon=1, name=name)).verdict is Verdict.NOT_DETECTED

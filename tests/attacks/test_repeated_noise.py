@@ -1,0 +1,120 @@
+"""Repeated noise: found whatever makes it repeat and whatever form outputs have; sound twins are not judged at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab.attacks import RepeatedNoise
+from attacklab.auditing.referee import audit
+from attacklab.model.domains import Domain, Records
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.targets import Target
+from tests.ideal import two_sided_geometric
+
+Draw = Callable[[tuple[int, ...], np.random.Generator], np.ndarray]
+
+PAIR = NeighbouringPair.records(np.array([1.0, 0.0]), np.array([1.0, 1.0]), Relation.SUBSTITUTE)
+TABLE = np.random.default_rng(4).laplace(size=1 << 12)
+
+
+def fresh(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """Sound: what the others are compared with."""
+    return rng.laplace(size=shape)
+
+
+def constant_seed(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:  # noqa: ARG001 - the flaw
+    return np.random.default_rng(0).laplace(size=shape)
+
+
+def few_seeds(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    return np.random.default_rng(rng.integers(0, 60)).laplace(size=shape)
+
+
+def from_a_table(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    return TABLE[rng.integers(0, len(TABLE), shape)]
+
+
+def no_noise(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:  # noqa: ARG001 - the flaw
+    return np.zeros(shape)
+
+
+def answers(true: Any, trials: int, rng: np.random.Generator, *, draw: Draw) -> np.ndarray:
+    return np.sum(true) + draw((trials,), rng)
+
+
+def in_rows(true: Any, trials: int, rng: np.random.Generator, *, draw: Draw) -> np.ndarray:
+    return np.sum(true) + draw((trials, 3), rng)
+
+
+def in_dicts(true: Any, trials: int, rng: np.random.Generator, *, draw: Draw) -> list[dict[str, Any]]:
+    return [{"sum": float(np.sum(true) + noise), "unit": "m"} for noise in draw((trials,), rng)]
+
+
+def in_text(true: Any, trials: int, rng: np.random.Generator, *, draw: Draw) -> list[str]:
+    return [f"sum = {np.sum(true) + noise!r}" for noise in draw((trials,), rng)]
+
+
+def index(utilities: np.ndarray, trials: int, rng: np.random.Generator, *, draw: Draw) -> np.ndarray:
+    return np.asarray(np.argmax(utilities + 2 * draw((trials, len(utilities)), rng), axis=1))
+
+
+def attacked(target: Target) -> list[Finding]:
+    return audit(target, [RepeatedNoise()], trials=2_000, alpha=1e-9)
+
+
+FLAWS = [constant_seed, few_seeds, from_a_table, no_noise]
+FORMS = [answers, in_rows, in_dicts, in_text]
+
+
+@pytest.mark.parametrize("draw", FLAWS)
+@pytest.mark.parametrize("form", FORMS)
+def test_noise_that_repeats_is_found_in_outputs_of_any_form(form: Callable[..., Any], draw: Draw) -> None:
+    findings = attacked(Target.noise(partial(form, draw=draw), epsilon=1.0))
+    assert findings[0].verdict is Verdict.VIOLATED
+    assert "gave this very" in findings[0].event
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_fresh_noise_is_not_judged_and_costs_no_alpha(form: Callable[..., Any]) -> None:
+    (finding,) = attacked(Target.noise(partial(form, draw=fresh), epsilon=1.0))
+    assert finding.verdict is Verdict.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(("draw", "found"), [(constant_seed, True), (fresh, False)])
+@pytest.mark.parametrize(
+    "make",
+    [
+        partial(Target.sum, bounds=(0.0, 1.0)),
+        partial(Target.sum, bounds=(0.0, 1.0), relation="add-remove"),
+        partial(Target.mean, bounds=(2.0, 3.0)),
+        partial(Target.dataset, pairs=[PAIR]),
+        partial(Target.dataset, domain=Domain(shape=Records(), bounds=(0, 1))),
+        partial(Target.noise, domain=Domain(integers=True)),
+    ],
+)
+def test_it_is_found_on_targets_of_every_kind(make: Callable[..., Target], draw: Draw, found: bool) -> None:
+    findings = attacked(make(partial(answers, draw=draw), epsilon=1.0))
+    assert (findings[0].verdict is Verdict.VIOLATED) is found
+
+
+@pytest.mark.parametrize("draw", [constant_seed, no_noise])
+def test_a_selection_that_always_selects_the_same_is_found_at_the_step_where_it_changes(draw: Draw) -> None:
+    (finding,) = attacked(Target.selection(partial(index, draw=draw), epsilon=1.0))
+    assert finding.verdict is Verdict.VIOLATED
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_integer_noise_at_the_edge_of_its_claim_is_not_judged(epsilon: float) -> None:
+    """Its outputs come up again and again, and the rarest are seen from one input only."""
+
+    def release(answer: float, trials: int, rng: np.random.Generator) -> np.ndarray:
+        return int(answer) + two_sided_geometric(rng, trials, epsilon)
+
+    (finding,) = attacked(Target.noise(release, epsilon=epsilon, domain=Domain(integers=True)))
+    assert finding.verdict is Verdict.NOT_APPLICABLE

@@ -1,0 +1,124 @@
+"""Special values: targets that fail or lose their noise on one dataset only are caught; others are not accused."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab.attacks.known_pairs import SPECIAL_RECORDS, SPECIAL_VALUES
+from attacklab.auditing.referee import audit
+from attacklab.model.findings import Finding, Verdict
+from attacklab.model.neighbours import Relation
+from attacklab.model.targets import Target
+from mechanisms.core.grid import Grid
+from mechanisms.exponential.naive import naive_exponential_stabilised
+from mechanisms.laplace.naive import naive_laplace_numpy
+from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum
+from mechanisms.summation.naive import naive_bounded_sum
+from tests.attacks.making import exactly, scenarios_of
+
+TINY = math.ulp(0.0)
+
+
+def judged(target: Target, trials: int = 2_000) -> list[Finding]:
+    return audit(target, [SPECIAL_VALUES], trials=trials, seed=3)
+
+
+def verdicts(findings: list[Finding]) -> list[Verdict]:
+    return [finding.verdict for finding in findings]
+
+
+def naive_sum(lower: float, upper: float, epsilon: float = 1.0) -> Target:
+    release = partial(naive_bounded_sum, epsilon=epsilon, lower=lower, upper=upper)
+    return Target.sum(release, epsilon=epsilon, bounds=(lower, upper))
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(0.0, 1.0), (-1.0, 2.0), (3.0, 5.0), (-5.0, -3.0)])
+def test_a_sum_that_one_nan_makes_nan_is_caught_by_its_failure(lower: float, upper: float) -> None:
+    findings = judged(naive_sum(lower, upper))
+    assert verdicts(findings)[0] is Verdict.VIOLATED
+    assert set(verdicts(findings)[1:]) == {Verdict.NOT_DETECTED}
+    assert findings[0].event == "the target fails"
+    assert findings[0].advantage.estimate == 1.0
+
+
+def test_a_sum_that_raises_for_records_that_are_not_finite_is_caught_on_each_of_them() -> None:
+    def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+        if not np.isfinite(records).all():
+            raise ValueError("records must be finite")
+        return np.clip(records, 0.0, 1.0).sum() + rng.laplace(0.0, 1.0, trials)
+
+    findings = judged(Target.sum(release, epsilon=1.0, bounds=(0.0, 1.0)))
+    caught = [verdict is Verdict.VIOLATED for verdict in verdicts(findings)]
+    assert caught[: len(SPECIAL_RECORDS)] == [not math.isfinite(value) for value in SPECIAL_RECORDS]
+    assert not any(caught[len(SPECIAL_RECORDS) :])
+
+
+def test_a_sign_of_zero_that_shows_is_caught() -> None:
+    def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+        return np.where(rng.random(trials) < 0.5, records[0], 1.0)
+
+    findings = judged(Target.sum(release, epsilon=0.1, bounds=(0.0, 1.0)))
+    minus_zero = findings[SPECIAL_RECORDS.index(-0.0)]
+    assert minus_zero.verdict is Verdict.VIOLATED
+    assert minus_zero.event in ("the answer is -0.0, bit for bit", "the answer is 0.0, bit for bit")
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(0.0, 1.0), (-1.0, 2.0), (3.0, 5.0), (-5.0, -3.0)])
+def test_exact_sums_and_means_are_not_accused(lower: float, upper: float) -> None:
+    """Each finding is a false alarm with probability at most 1e-6/9, at this fixed seed."""
+    parameters: dict[str, Any] = {"epsilon": 1, "lower": lower, "upper": upper, "grid": Grid(-10)}
+    bounds = (lower, upper)
+    for target in (
+        Target.sum(exactly(exact_bounded_sum(**parameters).many), epsilon=1.0, bounds=bounds),
+        Target.sum(exactly(exact_bounded_sum(relation="substitute", **parameters).many), epsilon=1.0, bounds=bounds),
+        Target.mean(exactly(exact_bounded_mean(**parameters).many), epsilon=1.0, bounds=bounds),
+    ):
+        assert set(verdicts(judged(target))) == {Verdict.NOT_DETECTED}
+
+
+@pytest.mark.parametrize("sensitivity", [TINY, 2.0**-1060, 1.0, 3.7, 1e300])
+@pytest.mark.parametrize("epsilon", [0.1, 4.0])
+def test_answers_are_caught_where_the_noise_vanishes_and_only_there(sensitivity: float, epsilon: float) -> None:
+    """A false alarm on one of the scenarios has probability at most 1e-6, at this fixed seed."""
+    release = partial(naive_laplace_numpy, epsilon=epsilon, sensitivity=sensitivity)
+    caught = Verdict.VIOLATED in verdicts(judged(Target.noise(release, epsilon=epsilon, sensitivity=sensitivity)))
+    assert caught == (sensitivity / epsilon == 0.0)
+
+
+def test_that_a_utility_makes_selection_fail_is_noted() -> None:
+    noted = judged(Target.selection(partial(naive_exponential_stabilised, epsilon=1.0), epsilon=1.0))
+    # exp(−∞) = 0 is a weight like any other, and only that outcome is lost.
+    assert verdicts(noted) == [Verdict.NOT_APPLICABLE, Verdict.NOT_APPLICABLE, Verdict.NOT_DETECTED]
+    assert [one.is_note for one in noted] == [True, True, False]
+
+
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (-1.0, 2.0), (-3.0, 2.0), (3.0, 5.0), (-5.0, -3.0)])
+@pytest.mark.parametrize("nan_is", ["lower", "upper", "zero"])
+def test_whatever_clipping_makes_of_a_record_the_sum_stays_within_either_sensitivity(
+    bounds: tuple[float, float], nan_is: str
+) -> None:
+    lower, upper = bounds
+    stand_in = {"lower": lower, "upper": upper, "zero": min(max(0.0, lower), upper)}[nan_is]
+    allowed = min(max(abs(lower), abs(upper)), upper - lower)
+    for scenario in scenarios_of(SPECIAL_VALUES, naive_sum(lower, upper)):
+        sums = [
+            sum(Fraction(min(max(stand_in if math.isnan(value) else value, lower), upper)) for value in records)
+            for records in (scenario.pair.first.tolist(), scenario.pair.second.tolist())
+        ]
+        assert scenario.pair.relation is Relation.SUBSTITUTE
+        assert abs(sums[0] - sums[1]) <= allowed
+
+
+@pytest.mark.parametrize("sensitivity", [TINY, 1e-310, 0.3, 1.0, 1e17, 1e300, 1.7e308])
+def test_answers_of_a_pair_differ_by_no_more_than_the_sensitivity(sensitivity: float) -> None:
+    release = partial(naive_laplace_numpy, epsilon=1.0, sensitivity=sensitivity)
+    scenarios = scenarios_of(SPECIAL_VALUES, Target.noise(release, epsilon=1.0, sensitivity=sensitivity))
+    assert len(scenarios) == 4
+    for scenario in scenarios:
+        assert abs(Fraction(scenario.pair.first) - Fraction(scenario.pair.second)) <= Fraction(sensitivity)

@@ -1,0 +1,108 @@
+"""Which inputs are ordinary, which finding stands for all, and the flaw that the findings of an audit support."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attacklab import Domain, Target
+from attacklab.attacks import LowBitLaplace, RepeatedNoise
+from attacklab.auditing.ordinary import UNKNOWN, best, extremeness
+from attacklab.auditing.referee import audit
+from attacklab.auditing.repairs import flaw_of
+from attacklab.model.findings import FAILURE, TOO_LITTLE, Finding, described_pair
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from tests.ideal import two_sided_geometric
+
+
+def far(first: Any, second: Any) -> float:
+    return extremeness(described_pair(NeighbouringPair(first, second, Relation.ADD_REMOVE)))
+
+
+def test_inputs_are_the_more_ordinary_the_shorter_they_are_to_write() -> None:
+    ladder = [
+        far(0.0, 1.0),
+        far(0.5, -1.5),
+        far(100, 101),
+        far(np.array([0.25, 746.0]), np.array([0.0, 746.0])),
+        far(np.zeros(600), np.ones(601)),
+        far(3.9999999999999996, 4.0),
+        far(2**61, 2**61 + 1),
+        far(2**70, 2**70 + 1),
+        far(math.ulp(0.0), 0.0),
+    ]
+    assert ladder == sorted(ladder)
+    assert all(far(0.0, odd) >= UNKNOWN > ladder[-1] for odd in (math.nan, math.inf, -0.0))
+    assert far(["a"], ["a", "b"]) < 1
+    assert extremeness(None) == UNKNOWN
+
+
+def of_integers(release: Any) -> Target:
+    return Target.noise(release, epsilon=1.0, domain=Domain(integers=True), name="integers")
+
+
+def refuting(target: Target, *attacks: Any) -> list[Finding]:
+    found = [one for one in audit(target, attacks or None, trials=20_000, seed=7) if one.refutes]
+    assert found
+    return found
+
+
+def test_too_little_noise_is_not_taken_for_a_flaw_of_large_integers_or_of_a_sampler() -> None:
+    found = refuting(of_integers(lambda answer, trials, rng: int(answer) + two_sided_geometric(rng, trials, 2.5)))
+    assert {one.flaw for one in found if one.attack != "black_box"} == {TOO_LITTLE}
+    assert {"integer_cast", "special_values"} <= {one.attack for one in found}
+    strongest = best(found)
+    assert strongest.flaw == TOO_LITTLE
+    assert (flaw := flaw_of(strongest)) is not None
+    assert "sensitivity/ε" in flaw.repair
+
+
+def test_noise_on_a_coarse_grid_is_not_taken_for_noise_that_comes_up_again() -> None:
+    def coarse(answer: float, trials: int, rng: np.random.Generator) -> np.ndarray:
+        return np.round(16 * (answer + rng.laplace(0.0, 0.3, trials))) / 16
+
+    assert "repeated_noise" not in {one.attack for one in refuting(Target.noise(coarse, epsilon=1.0))}
+
+
+def test_a_cast_of_large_integers_keeps_its_name_where_ordinary_ones_keep_the_claim() -> None:
+    found = refuting(of_integers(lambda answer, trials, rng: float(answer) + two_sided_geometric(rng, trials)))
+    assert {one.flaw for one in found if one.attack == "integer_cast"} == {
+        "an answer is rounded or wraps around in a narrower format before the noise is added"
+    }
+
+
+@pytest.mark.parametrize("rate", [0.6, 1.0])
+def test_a_target_that_fails_on_one_input_is_said_to_fail_whatever_was_looked_for(rate: float) -> None:
+    def failing(answer: int, trials: int, rng: np.random.Generator) -> list[float | None]:
+        outputs = (int(answer) + two_sided_geometric(rng, trials)).tolist()
+        return [None if answer == 1 and rng.random() < rate else output for output in outputs]
+
+    found = refuting(of_integers(failing))
+    assert {(one.flaw, one.event) for one in found if one.attack != "black_box"} == {(FAILURE, "the target fails")}
+    strongest = best(found)
+    assert strongest.flaw == FAILURE
+
+
+def test_a_seed_that_follows_from_the_data_is_not_called_fixed_noise() -> None:
+    def keyed(answer: float, trials: int, rng: np.random.Generator) -> np.ndarray:
+        keyed_by_data = np.random.default_rng([int(answer) + 1, int(rng.integers(4))])
+        return answer + keyed_by_data.laplace(0.0, 1.0, trials)
+
+    (finding, *_) = refuting(Target.noise(keyed, epsilon=1.0), RepeatedNoise())
+    assert finding.flaw == "the same outputs come up again, and tell their input"
+    assert (flaw := flaw_of(finding)) is not None
+    assert "derive no seed and no key from the data" in flaw.repair
+
+
+def test_low_bits_of_a_gaussian_are_not_called_those_of_a_laplace_sampler() -> None:
+    def gaussian(answer: float, trials: int, rng: np.random.Generator) -> np.ndarray:
+        return answer + rng.normal(0.0, 4.8448, trials)
+
+    target = Target.noise(gaussian, epsilon=1.0, delta=1e-5)
+    found = [*refuting(target, LowBitLaplace()), best(refuting(target))]
+    for finding in found:
+        assert (flaw := flaw_of(finding)) is not None
+        assert "Laplace sampler" not in f"{finding.flaw} {flaw.repair}"

@@ -1,0 +1,151 @@
+"""Default audits: how many trials they spend where outputs are cheap, and what only those show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy
+
+from attacklab.attacks import BlackBox
+from attacklab.auditing.clock import STEPS
+from attacklab.auditing.judge import DEFAULT_TRIALS, may_refute, points_of
+from attacklab.auditing.referee import DEFAULT_ALPHA, audit
+from attacklab.auditing.statistics.power import trials_needed
+from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim
+from attacklab.model.domains import Domain
+from attacklab.model.findings import Counts
+from attacklab.model.targets import Target
+from tests.ideal import two_sided_geometric
+
+WHOLE = Domain(integers=True)
+BIT, FOUR = (Domain(integers=True, bounds=(0.0, most)) for most in (1.0, 3.0))
+
+
+def geometric(epsilon: float) -> Callable[..., Any]:
+    return lambda answer, trials, rng: int(answer) + two_sided_geometric(rng, trials, epsilon)
+
+
+def response(truth: float, nothing: float = 0.0) -> Callable[..., Any]:
+    """The bit with one probability, an unmistakable answer with another, and the other bit."""
+
+    def release(answer: Any, trials: int, rng: np.random.Generator) -> Any:
+        uniform, bit = rng.random(trials), int(answer)
+        return np.where(uniform < nothing, 10 + bit, np.where(uniform < nothing + truth, bit, 1 - bit))
+
+    return release
+
+
+def on_grid(answer: Any, trials: int, rng: np.random.Generator) -> Any:
+    """Noise and answers on a grid of 2^−10, so that no low bit tells anything."""
+    return (round(float(answer) * 1024) + np.rint(rng.normal(0.0, 1024 * NARROW, trials))) / 1024
+
+
+def response_of_four(epsilon: float) -> Callable[..., Any]:
+    def release(answer: Any, trials: int, rng: np.random.Generator) -> Any:
+        return np.where(
+            rng.random(trials) < of_four(epsilon)[0], int(answer), (int(answer) + rng.integers(1, 4, trials)) % 4
+        )
+
+    return release
+
+
+def bit(epsilon: float) -> float:
+    return float(scipy.special.expit(epsilon))
+
+
+def two_sided(epsilon: float) -> tuple[float, float]:
+    """P[n ≥ 0] and P[n ≥ 1] of two-sided geometric noise."""
+    ratio = math.exp(-epsilon)
+    return 1 / (1 + ratio), ratio / (1 + ratio)
+
+
+def of_four(epsilon: float) -> tuple[float, float]:
+    """How likely an answer is if it is the truth, and if another is."""
+    total = math.exp(epsilon) + 3
+    return math.exp(epsilon) / total, 1 / total
+
+
+NARROW = 0.975
+BEYOND_ONE = float(scipy.stats.norm.sf(0.0)), float(scipy.stats.norm.sf(1 / NARROW))
+"""P[n > 0] and P[n > 1] of Gaussian noise."""
+
+SUBTLE: dict[str, tuple[Target, Claim, tuple[float, float]]] = {
+    "geometric noise of ε = 1.02": (
+        Target.noise(geometric(1.02), epsilon=1.0, domain=WHOLE),
+        PrivacyClaim(1.0),
+        two_sided(1.02),
+    ),
+    "a coin of ε = 0.016 for 0.01": (
+        Target.noise(response(bit(0.016)), epsilon=0.01, domain=BIT),
+        PrivacyClaim(0.01),
+        (bit(0.016), 1 - bit(0.016)),
+    ),
+    "δ = 0.0023 for 0.002": (
+        Target.noise(response(0.9977 * bit(0.5), 0.0023), epsilon=1.0, delta=0.002, domain=BIT),
+        PrivacyClaim(1.0, 0.002),
+        (0.0023, 0.0),
+    ),
+    "Gaussian noise 2.5 % too small, on a grid": (
+        Target.noise(on_grid, claim=GaussianDP(1.0)),
+        GaussianDP(1.0),
+        BEYOND_ONE,
+    ),
+    "one of four answers at ε = 2.03": (
+        Target.noise(response_of_four(2.03), epsilon=2.0, sensitivity=3.0, domain=FOUR),
+        PrivacyClaim(2.0),
+        of_four(2.03),
+    ),
+}
+
+
+@pytest.fixture
+def fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that hardly moves, so that there is time for all trials on any machine."""
+    ticks = iter(range(10**9))
+    monkeypatch.setattr("attacklab.auditing.drawing.own_seconds", lambda _: 1e-7 * next(ticks))
+
+
+@pytest.mark.usefixtures("fast")
+@pytest.mark.parametrize("flaw", SUBTLE)
+def test_a_flaw_that_100_000_trials_miss_is_found_where_outputs_are_cheap(flaw: str) -> None:
+    """Whoever knows the event needs more than 100,000 trials of it, by its law, and fewer than there may be."""
+    target, claim, (p, q) = SUBTLE[flaw]
+    needed = [trials_needed(point, p, q, DEFAULT_ALPHA) or math.inf for point in points_of(claim)]
+    assert DEFAULT_TRIALS < min(needed) < STEPS[-1]
+    attacks = [BlackBox()]
+    assert not any(finding.refutes for finding in audit(target, attacks, trials=DEFAULT_TRIALS))
+    assert any(finding.refutes for finding in audit(target, attacks))
+
+
+def test_an_audit_at_the_edge_of_the_claim_accuses_no_more_often_than_alpha() -> None:
+    """With probability 10^−9 at the most, more than 9 of 16 audits at α = 0.05 accuse a sound target."""
+    target = Target.noise(response(bit(1.0)), epsilon=1.0, domain=BIT)
+    attacks = [BlackBox(learning=256)]
+    accused = [any(one.refutes for one in audit(target, attacks, alpha=0.05, seed=seed)) for seed in range(16)]
+    assert scipy.stats.binom.sf(9, 16, 0.05) < 1e-9
+    assert sum(accused) <= 9
+
+
+@pytest.mark.parametrize(
+    ("counts", "trials", "expected"),
+    [
+        (Counts(73_700, 26_500, 100_000), 5_000_000, True),  # a little beyond e
+        (Counts(73_300, 26_800, 100_000), 150_000, False),  # by too little for so few
+        (Counts(73_106, 26_894, 100_000), 5_000_000, True),  # the very edge: rates close by would
+        (Counts(731_059, 268_941, 1_000_000), 1_200_000, False),
+        (Counts(60_000, 40_000, 100_000), 5_000_000, False),  # far within the claim
+        (Counts(40_000, 60_000, 100_000), 5_000_000, False),
+        (Counts(26_500, 73_700, 100_000), 5_000_000, True),  # the other way about
+        (Counts(8, 0, 100_000), 5_000_000, True),  # rare, and never seen on one side
+    ],
+)
+def test_more_trials_are_drawn_only_where_rates_near_those_seen_would_refute_the_claim(
+    counts: Counts, trials: int, expected: bool
+) -> None:
+    far = Counts(counts.trials // 2, counts.trials // 2, counts.trials)
+    for seen in ([counts], [far, counts]):
+        assert may_refute([PrivacyClaim(1.0)], seen, trials, 1e-7) is expected

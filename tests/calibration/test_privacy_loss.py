@@ -1,0 +1,156 @@
+"""Compositions are enclosed: an interval holds what another route finds, and tells a short formula from a safe one."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import integrate, special
+from scipy.stats import norm
+
+from attacklab.calibration import calibrate, gaussian
+from attacklab.calibration.budgets import group_delta
+from attacklab.calibration.privacy_loss import Part, delta, epsilon
+from attacklab.model.errors import UsageError
+from attacklab.model.findings import Verdict
+from attacklab.model.intervals import Interval
+from experiments.common.calibration_formulas import NAIVE, SOUND
+
+pytestmark = pytest.mark.slow
+
+pytest.importorskip("flint")
+
+
+def holds(interval: Interval, number: float, slack: float = 1e-9) -> bool:
+    """Whether an enclosure holds a number that another route knows to a part."""
+    return bool(interval.lower <= number * (1 + slack) and interval.upper >= number * (1 - slack))
+
+
+def of_noise(mu: float) -> Callable[[float], float]:
+    """The δ(ε) of Gaussian noise, for ε below 0 too."""
+    return lambda at: float(norm.cdf(mu / 2 - at / mu) - math.exp(at) * norm.cdf(-mu / 2 - at / mu))
+
+
+def of_sample(sigma: float, rate: float) -> Callable[[float], float]:
+    """The δ(ε) of Gaussian noise on a sample: P − e^ε·Q of the outputs that lose more than ε."""
+
+    def delta_at(at: float) -> float:
+        if math.exp(at) <= 1 - rate:
+            return 1 - math.exp(at)
+        least = sigma**2 * math.log((math.exp(at) - 1 + rate) / rate) + 0.5
+        q = norm.sf(least / sigma)
+        return float((1 - rate) * q + rate * norm.sf((least - 1) / sigma) - math.exp(at) * q)
+
+    return delta_at
+
+
+def twice(sigma: float, rate: float) -> Callable[[float], float]:
+    """The same of two steps, by an integral over the first."""
+    once = of_sample(sigma, rate)
+
+    def integrand(x: float, at: float) -> float:
+        ratio = 1 - rate + rate * math.exp((2 * x - 1) / (2 * sigma**2))
+        return float(ratio * norm.pdf(x / sigma) / sigma * once(at - math.log(ratio)))
+
+    return lambda at: integrate.quad(integrand, -12 * sigma, 12 * sigma + 2, (at,), epsabs=1e-15, limit=400)[0]
+
+
+def of_responses(loss: float, count: int) -> Callable[[float], float]:
+    """The δ(ε) of randomized responses, by their binomial law."""
+    likely = 1 / (1 + math.exp(-loss))
+
+    def delta_at(at: float) -> float:
+        lies = np.arange(count + 1)
+        masses = special.binom(count, lies) * likely ** (count - lies) * (1 - likely) ** lies
+        return float(np.sum(masses * np.maximum(0, -np.expm1(at - loss * (count - 2 * lies)))))
+
+    return delta_at
+
+
+def of_both(mu: float, loss: float) -> Callable[[float], float]:
+    """The δ(ε) of Gaussian noise and a randomized response."""
+    likely, noise = 1 / (1 + math.exp(-loss)), of_noise(mu)
+    return lambda at: likely * noise(at - loss) + (1 - likely) * noise(at + loss)
+
+
+ROUTES: Sequence[tuple[Sequence[Part], Callable[[float], float], Sequence[float]]] = (
+    ([Part("gaussian", 0.5, count=10)], of_noise(0.5 * math.sqrt(10)), (0.0, 3.0, 12.0)),
+    ([Part("gaussian", 20.0)], of_noise(20.0), (150.0, 300.0)),
+    ([Part("gaussian", 1.0, 0.01)], of_sample(1.0, 0.01), (0.0, 0.05, 2.0)),
+    ([Part("gaussian", Fraction(1, 3), 0.999)], of_sample(3.0, 0.999), (0.3, 1.5)),
+    ([Part("gaussian", 1.0, 0.1, 2)], twice(1.0, 0.1), (0.2, 1.5)),
+    ([Part("gaussian", Fraction(10, 9), 0.05, 2)], twice(0.9, 0.05), (0.0,)),
+    ([Part("response", 0.1, count=10)], of_responses(0.1, 10), (0.0, 0.5, 0.9)),
+    ([Part("laplace", 0.7)], lambda at: -math.expm1((at - 0.7) / 2), (0.0, 0.5)),
+    ([Part("gaussian", 0.8), Part("response", 0.4)], of_both(0.8, 0.4), (0.5, 2.0)),
+    ([Part("response", 0.4), Part("gaussian", 0.8)], of_both(0.8, 0.4), (0.5, 2.0)),
+)
+
+
+@pytest.mark.parametrize(("parts", "known", "losses"), ROUTES)
+def test_an_enclosure_holds_what_another_route_finds(
+    parts: Sequence[Part], known: Callable[[float], float], losses: Sequence[float]
+) -> None:
+    for at in losses:
+        found = delta(parts, at)
+        assert holds(found, known(at))
+        if not (len(parts) == 2 and parts[0].law == "gaussian"):
+            assert found.upper - found.lower <= found.upper * 1e-3
+
+
+def test_an_epsilon_is_enclosed_as_narrowly_as_was_asked_down_to_tiny_deltas() -> None:
+    for rest in (0.3, 1e-5, 1e-30):
+        exact = gaussian.epsilon(rest, 1.25, 1.0, 8)
+        found = epsilon([Part("gaussian", Fraction(4, 5), count=8)], rest)
+        assert found.lower <= exact.upper
+        assert found.upper >= exact.lower
+        assert found.upper - found.lower <= found.upper * 1e-4
+    assert epsilon([Part("response", 0.1)], 0.5).upper == 0
+
+
+def test_formulas_that_fall_short_are_refuted_and_safe_ones_are_not() -> None:
+    by_orders = SOUND["sampled_gaussian_epsilon"]
+    grid = [
+        {"sigma": 1.0, "rate": 0.01, "steps": 2, "delta": 1e-5},
+        {"sigma": 0.7, "rate": 0.5, "steps": 2, "delta": 1e-2},
+        {"sigma": 3.0, "rate": 0.999, "steps": 10, "delta": 1e-5},
+    ]
+
+    def verdicts(formula: Callable[..., float]) -> set[Verdict]:
+        return {found.verdict for found in calibrate("sampled_gaussian_epsilon", formula, name="formula", grid=grid)}
+
+    assert Verdict.VIOLATED in verdicts(NAIVE["sampled_gaussian_epsilon"])
+    assert verdicts(by_orders) == {Verdict.PROVED}
+    assert verdicts(lambda **given: by_orders(**given) * 0.2) == {Verdict.VIOLATED}
+    no_sample = calibrate(
+        "sampled_gaussian_epsilon", lambda **given: by_orders(**{**given, "rate": 1.0}), name="all", grid=grid
+    )
+    assert {found.verdict for found in no_sample} == {Verdict.PROVED}
+
+
+def test_a_group_has_the_largest_delta_along_a_chain_of_neighbours() -> None:
+    """Where δ is small it is δ·(e^kε − 1)/(e^ε − 1); it never exceeds 1; and for one record it is δ."""
+    assert holds(group_delta(0.1, 1e-9, 10), 1e-9 * math.expm1(1.0) / math.expm1(0.1))
+    assert group_delta(5.0, 1e-2, 100).upper <= 1
+    assert holds(group_delta(1.0, 1e-5, 1), 1e-5)
+    found = calibrate("group_delta", lambda **given: min(1.0, given["size"] * given["delta"]), name="k·δ")
+    assert Verdict.VIOLATED in {finding.verdict for finding in found}
+
+
+def test_what_cannot_be_enclosed_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    for wrong in ({"law": "cauchy"}, {"loss": 0.0}, {"loss": math.inf}, {"rate": 0.0}, {"rate": 1.1}, {"count": 0}):
+        with pytest.raises(UsageError, match=next(iter(wrong))):
+            Part(**{"law": "gaussian", "loss": 1.0, **wrong})
+    for call, name in (
+        (lambda: epsilon([Part("gaussian", 1.0)], 0.0), "delta"),
+        (lambda: delta([Part("gaussian", 1.0)], -1.0), "epsilon"),
+    ):
+        with pytest.raises(UsageError, match=name):
+            call()
+    monkeypatch.setitem(sys.modules, "flint", None)
+    with pytest.raises(UsageError, match=r"attacklab\[accountants\]"):
+        delta([Part("gaussian", 1.0)], 1.0)

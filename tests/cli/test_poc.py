@@ -1,0 +1,68 @@
+"""`attacklab poc`: each script leaks on the naive twin alone, and what cannot be shown is refused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attacklab.cli.poc import command
+from attacklab.model.errors import UsageError
+from attacklab.model.findings import Verdict, read_record, record, to_text
+
+pytestmark = pytest.mark.slow
+
+TARGETS = """
+import numpy as np
+def naive(answer, trials, rng):
+    return answer + rng.laplace(0.0, 1.0, trials)
+def raising(answer, trials, rng):
+    return [1 / 0 if answer and rng.random() < 0.9 else 1.0 for _ in range(trials)]
+def exact(answer, trials, rng):
+    noise = rng.geometric(-np.expm1(-2.0**-10), (2, trials))
+    return (round(answer * 2**10) + noise[0] - noise[1]) / 2**10
+"""
+NOISE = "--kind noise --epsilon 1"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.py").write_text(TARGETS)
+    return tmp_path
+
+
+ROWS = (
+    ("naive --attack low_bit_laplace", "EVENT = Imported("),
+    ("raising --attack special_values", "EVENT = "),
+)
+
+
+@pytest.mark.parametrize(("words", "event"), ROWS)
+def test_a_script_leaks_on_the_naive_twin_alone(attacklab: Any, folder: Path, words: str, event: str) -> None:
+    assert attacklab(f"audit t.py:{words} {NOISE} --trials 4000 --json f.json")[0] == 1
+    assert attacklab("poc f.json --output shown.py")[0] == 0
+    assert event in (folder / "shown.py").read_text("utf-8")
+    told = {}
+    for other in ([], [f"t.py:exact {NOISE}"], ["t.py:missing " + NOISE]):
+        done = subprocess.run([sys.executable, "shown.py", *other], capture_output=True, text=True, check=False)  # noqa: S603
+        told[done.returncode] = done.stdout + done.stderr
+    assert list(told) == [1, 0, 2], told
+    assert "BROKEN" in told[1]
+
+
+def test_what_cannot_be_shown_is_refused_in_one_line(attacklab: Any, folder: Path) -> None:
+    attacklab(f"audit t.py:naive {NOISE} --attack low_bit_laplace --attack integer_cast --trials 2000 --json f.json")
+    (finding, *_) = findings = read_record(folder / "f.json")["findings"]
+    for attack, kept, said in (
+        ("precision", findings, "none of precision that is has a pair"),
+        (None, [replace(finding, verdict=Verdict.NOT_DETECTED)], "0 of 1 findings are violated"),
+        (None, [replace(finding, first=finding.second)], "too rare to be seen again"),
+    ):
+        (folder / "kept.json").write_text(to_text(record(kept)))
+        with pytest.raises(UsageError, match=said):
+            command(folder / "kept.json", attack)

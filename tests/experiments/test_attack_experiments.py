@@ -1,0 +1,41 @@
+"""The experiments on attacks, by their records: naive twins are refuted, exact ones not; pages come from JSON alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from attacklab.model.findings import Finding, Verdict
+from attacklab.reporting.experiment import load_experiments
+from tests.experiments.records import Data, committed_record, quick_record, require_page
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+EXPERIMENTS = load_experiments(ROOT)
+WITH_FINDINGS = ("zero_rounding", "truncated_addition", "low_bit_laplace", "precision", "sum_sensitivity")
+NAMED = {
+    "zero_rounding": "naive_exponential",
+    "low_bit_laplace": "naive_laplace_numpy",
+}
+
+
+def refuted(data: Data) -> set[str]:
+    findings = [Finding.from_json(finding) for finding in data["findings"]]
+    return {finding.target for finding in findings if finding.verdict is Verdict.VIOLATED}
+
+
+@pytest.mark.parametrize("name", WITH_FINDINGS)
+def test_naive_twins_are_refuted_and_exact_ones_are_not(name: str) -> None:
+    data = committed_record(name)
+    assert any(target.startswith("naive_") for target in refuted(data))
+    assert not any(target.startswith("exact_") for target in refuted(data))
+    assert any(finding["target"].startswith("exact_") for finding in data["findings"])
+
+
+@pytest.mark.parametrize("attack", NAMED)
+def test_an_experiment_refutes_its_naive_twin_in_a_quick_run(attack: str) -> None:
+    data = quick_record(EXPERIMENTS[attack])
+    require_page(EXPERIMENTS[attack], data)
+    assert NAMED[attack] in refuted(data)

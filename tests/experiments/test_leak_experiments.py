@@ -1,0 +1,67 @@
+"""The experiments on special values, composition and observed work."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attacklab.reporting.experiment import load_experiments
+from experiments.common.composition_bounds import (
+    optimal_advantage,
+    optimal_epsilon,
+)
+from tests.experiments.records import Data, quick_record, require_page
+
+pytestmark = pytest.mark.slow
+
+EXPERIMENTS = load_experiments(Path(__file__).parents[2])
+
+
+def written(name: str) -> Data:
+    """What an experiment wrote in a quick run, read again; figures and paragraph come from that alone."""
+    data = quick_record(EXPERIMENTS[name])
+    require_page(EXPERIMENTS[name], data)
+    return data
+
+
+def verdicts(data: Data, target: str) -> set[str]:
+    return {finding["verdict"] for finding in data["findings"] if finding["target"] == target}
+
+
+def test_special_values_violate_every_naive_sum_and_are_noted_of_naive_selections() -> None:
+    """Each exact finding is a false alarm with probability below 1e-7, at this fixed seed."""
+    data = written("special_values")
+    for name in ("naive_sum", "naive_refusing_sum"):
+        assert "violated" in verdicts(data, name)
+    for name in ("naive_exponential", "naive_exponential_stabilised"):  # nothing is claimed of NaN among utilities
+        assert verdicts(data, name) == {"not applicable", "not detected"}
+    for name in ("exact_sum", "exact_exponential"):
+        assert verdicts(data, name) == {"not detected"}
+    silent = data["measured"]["silent"]
+    assert [one["estimate"] for one in silent["naive_silent_laplace"]][:2] == [1.0, 1.0]
+    assert max(abs(one["estimate"]) for one in silent["exact_silent_laplace"]) < 0.05
+
+
+def test_counted_work_violates_the_loop_and_not_fixed_work() -> None:
+    """Each finding on fixed work is a false alarm with probability below 1e-7, at this fixed seed."""
+    data = written("observed_work")
+    assert verdicts(data, "seeing_work(naive_geometric)") == {"violated"}
+    assert data["measured"]["outputs"] <= 300
+    for name in ("exact_fixed_work", "exact_exponential_fixed_work"):
+        assert verdicts(data, f"seeing_work({name})") == {"not detected"}
+
+
+@pytest.mark.parametrize("answers", [1, 2, 3, 6, 9])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_the_optimum_is_that_of_randomised_responses_listed_one_by_one(epsilon: float, answers: int) -> None:
+    truth = math.exp(epsilon) / (1 + math.exp(epsilon))
+    first = np.array([math.prod(truth if bit else 1 - truth for bit in row) for row in product((0, 1), repeat=answers)])
+    second = first[::-1]  # the complement of a row is as far from the other end
+    assert optimal_advantage(epsilon, answers) == pytest.approx(np.maximum(first - second, 0).sum())
+    spent = optimal_epsilon(epsilon, answers, 1e-3)
+    delta = np.maximum(first - math.exp(spent) * second, 0).sum()
+    assert delta == pytest.approx(1e-3, rel=1e-6)

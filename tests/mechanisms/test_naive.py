@@ -1,0 +1,270 @@
+"""Naive mechanisms follow their textbooks to the eye; each of a list breaks its claim, and its exact twin does not.
+
+An event is fixed beforehand and judged on fresh outputs of each input: the claim is false if a Clopper-Pearson lower
+bound of P[E] is greater than e^ε·(upper bound of Q[E]) + δ. Each bound fails with probability 1e-9.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+
+from attacklab.model.claims import PrivacyClaim
+from experiments import targets
+from experiments.targets import partitions, quantiles
+from experiments.targets.quantiles import LOWER, UPPER
+from mechanisms.exponential.naive import naive_exponential, naive_exponential_stabilised
+from mechanisms.gaussian.naive import box_muller, inverse_cdf, polar, ziggurat
+from mechanisms.laplace import naive as laplace
+from mechanisms.noisy_max.naive import naive_exponential_noisy_max, naive_gumbel_noisy_max, naive_laplace_noisy_max
+from mechanisms.sparse_vector.naive import (
+    naive_above_threshold,
+    naive_above_threshold_endless,
+    naive_above_threshold_unscaled,
+)
+from tests.mechanisms.clopper_pearson import bounds
+
+TRIALS = 20_000
+
+
+def rng(seed: int = 8) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def is_from_interval(output: float, left: float, right: float) -> bool:
+    """Whether a double is left + (right − left)·U in doubles, for one of the 2^53 uniforms near it."""
+    width = right - left
+    middle = round((output - left) / width * 2**53)
+    near = range(max(middle - 4, 0), min(middle + 4, (1 << 53) - 1) + 1)
+    return any(left + width * (leading * 2.0**-53) == output for leading in near)
+
+
+def only_beside_a_record(output: float) -> bool:
+    """Whether it can come of the interval from 0.1 to 60.1 and not of that from 0 to 60.1."""
+    return 0.1 < output < 60.1 and is_from_interval(output, 0.1, 60.1) and not is_from_interval(output, LOWER, 60.1)
+
+
+def is_from_count(output: float, count: int) -> bool:
+    """Whether a double is count + noise of numpy's `Generator.laplace` at scale 1, for one of its 2^53 uniforms.
+
+    Those that could lead there lie about the distribution function's value, within the output's last place and a few.
+    """
+    noise = output - count
+    tail = math.exp(-abs(noise)) / 2
+    middle = round((tail if noise < 0 else 1 - tail) * 2**53)
+    reach = 3 + int(math.ulp(output) * tail * 2**53)
+    for leading in range(max(middle - reach, 1), min(middle + reach, (1 << 53) - 1) + 1):
+        u = leading * 2.0**-53
+        drawn = math.log(u + u) if u < 0.5 else -math.log(2.0 - u - u)
+        if drawn + count == output:
+            return True
+    return False
+
+
+def only_of_six(output: Any) -> bool:
+    noisy = dict(output).get("ash")
+    return noisy is not None and is_from_count(float(noisy), 6) and not is_from_count(float(noisy), 5)
+
+
+class Broken(NamedTuple):
+    """Two inputs, an event of one output that is likelier on the first, the sound twin, and how often to draw."""
+
+    likelier: Any
+    other: Any
+    event: Callable[[Any], bool]
+    twin: str
+    trials: int = TRIALS
+
+
+FAR, LEFT_END, MANY = quantiles.PAIRS
+PRESENCE, COUNT, ORDER = partitions.PAIRS
+YES, NO = np.array([0, 0, 0, 1]), np.array([0, 0, 0, 0])
+ONLY_SECOND = (False, True)
+KEYS = "exact_partition_selection"
+BROKEN = {
+    "naive_quantile": Broken(LEFT_END.first, LEFT_END.second, only_beside_a_record, "exact_quantile"),
+    "naive_quantile_half_sensitivity": Broken(FAR.second, FAR.first, lambda output: output < 50, "exact_quantile"),
+    "naive_quantile_midpoint": Broken(
+        LEFT_END.first, LEFT_END.second, lambda output: output == (0.1 + 60.1) / 2, "exact_quantile"
+    ),
+    "naive_quantile_unscaled": Broken(MANY.first, MANY.second, math.isnan, "exact_quantile"),
+    "naive_partition_selection": Broken(
+        ORDER.first, ORDER.second, lambda keys: [*dict(keys)][:2] == ["beech", "ash"], KEYS
+    ),
+    "naive_partition_selection_sorted": Broken(COUNT.first, COUNT.second, only_of_six, KEYS),
+    "naive_partition_selection_own_count": Broken(
+        PRESENCE.first, PRESENCE.second, lambda keys: "elm" in dict(keys), KEYS
+    ),
+    "naive_partition_selection_geometric": Broken(
+        PRESENCE.first, PRESENCE.second, lambda keys: "elm" in dict(keys), KEYS, 50_000
+    ),
+    "naive_poisson_count": Broken(
+        np.ones(3, dtype=int), np.ones(2, dtype=int), lambda count: count > 1, "exact_poisson_count", 150_000
+    ),
+    "naive_sampled_count": Broken(YES, NO, lambda count: count > 2, "exact_sampled_count", 150_000),
+    "naive_shuffled_response": Broken(YES, NO, lambda answers: answers[-1] == 1, "exact_shuffled_response", 150_000),
+    "naive_query_session": Broken(True, False, lambda answers: tuple(answers) == (1, 1), "exact_query_session", 40_000),
+    "naive_above_threshold_noiseless": Broken(
+        [0.0, 1.0], [1.0, 0.0], lambda said: tuple(said) == ONLY_SECOND, "exact_above_threshold"
+    ),
+}
+"""Naive targets, and on which pair which event shows that they lose more than they claim."""
+
+
+def excess(name: str, row: Broken, trials: int, seed: int) -> float:
+    """By how much P[E] exceeds e^ε·Q[E] + δ at the least."""
+    target = getattr(targets, name)()
+    assert isinstance(target.claim, PrivacyClaim)
+    hits = [sum(map(row.event, target.release(side, trials, rng(seed)))) for side in (row.likelier, row.other)]
+    allowed = math.exp(target.claim.epsilon) * bounds(hits[1], trials)[1] + target.claim.delta
+    return bounds(hits[0], trials)[0] - allowed
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_naive_mechanism_breaks_its_claim_and_its_exact_twin_is_not_accused(name: str) -> None:
+    row = BROKEN[name]
+    assert excess(name, row, row.trials, seed=1) > 0
+    assert excess(row.twin, row, 1_000, seed=2) <= 0
+
+
+# Their laws.
+
+
+def laplace_cdf(centred: Any) -> Any:
+    return np.where(centred < 0, np.exp(np.minimum(centred, 0)) / 2, 1 - np.exp(-np.maximum(centred, 0)) / 2)
+
+
+NORMALS = (box_muller, polar, ziggurat, inverse_cdf)
+REALS: list[tuple[Callable[..., Any], Any]] = [
+    *(
+        (sampler, "norm")
+        for sampler in (*NORMALS, partial(box_muller, dtype=np.float32), partial(ziggurat, dtype=np.float32))
+    ),
+    *(
+        (lambda count, rng, made=made: (made(3.0, count, rng, epsilon=0.5, sensitivity=2.0) - 3.0) / 4.0, laplace_cdf)
+        for made in (
+            laplace.naive_laplace_inverse_cdf,
+            laplace.naive_laplace_numpy,
+            laplace.naive_laplace_numpy_legacy,
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("sampler", "cdf"), REALS)
+def test_every_sampler_has_the_law_of_its_textbook(sampler: Callable[..., Any], cdf: Any) -> None:
+    """Kolmogorov–Smirnov at 20 000 draws; each of the nine fails by chance with probability 1e-9."""
+    drawn = sampler(TRIALS, rng(5))
+    assert drawn.shape == (TRIALS,)
+    assert kstest(drawn.astype(np.float64), cdf).pvalue > 1e-9
+
+
+def geometric(noise: int) -> float:
+    q = math.exp(-0.5)
+    return (1 - q) / (1 + q) * q ** abs(noise)
+
+
+WEIGHTS = np.exp([0.0, 1.0, 1.5])
+CHOICES: dict[str, tuple[Callable[..., Any], dict[int, float]]] = {
+    **{
+        f"{made.__name__}, monotone {monotone}": (
+            partial(made, [3.0, 1.0], epsilon=1.5, sensitivity=1.5, monotone=monotone), {1: worse(1.0 + monotone)},
+        )
+        for made, worse in (
+            (naive_laplace_noisy_max, lambda gap: (2 + gap) * math.exp(-gap) / 4),
+            (naive_gumbel_noisy_max, lambda gap: 1 / (1 + math.exp(gap))),
+            (naive_exponential_noisy_max, lambda gap: math.exp(-gap) / 2),
+        )
+        for monotone in (False, True)
+    },
+    **{
+        made.__name__: (partial(made, [0.0, 2.0, 3.0], epsilon=1.0), dict(enumerate(WEIGHTS / WEIGHTS.sum())))
+        for made in (naive_exponential, naive_exponential_stabilised)
+    },
+    "naive_two_sided_geometric": (
+        partial(laplace.naive_two_sided_geometric, 7, epsilon=1.0, sensitivity=2.0),
+        {7 + noise: geometric(noise) for noise in range(-5, 6)},
+    ),
+    **{
+        f"naive_randomized_response, {truth}": (
+            partial(laplace.naive_randomized_response, truth, epsilon=1.0), {not truth: 1 / (1 + math.e)},
+        )
+        for truth in (False, True)
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_each_outcome_comes_as_often_as_the_formula_says(name: str) -> None:
+    """20 000 draws stray from a probability by 0.025 with probability below 2·e^−25 (Hoeffding)."""
+    release, masses = CHOICES[name]
+    outputs = np.asarray(release(TRIALS, rng(11)))
+    for outcome, mass in masses.items():
+        assert abs(np.mean(outputs == outcome) - mass) < 0.025
+
+
+@pytest.mark.parametrize("records", [[], [50.0] * 4, [10.0, 20.0, 20.0, 90.0]])
+@pytest.mark.parametrize("name", ["naive_quantile", "naive_quantile_unscaled"])
+def test_intervals_are_chosen_as_the_formula_says(name: str, records: list[float]) -> None:
+    """As above: an interval weighs its width times e^(−|i − α·n|/2)."""
+    outputs = getattr(targets, name)().release(np.array(records), TRIALS, rng(4))
+    ends = [LOWER, *sorted(records), UPPER]
+    weights = [
+        (right - left) * math.exp(-abs(i - 0.75 * len(records)) / 2) for i, (left, right) in enumerate(pairwise(ends))
+    ]
+    for (left, right), weight in zip(pairwise(ends), weights, strict=True):
+        assert abs(np.mean((left <= outputs) & (outputs < right)) - weight / sum(weights)) < 0.025
+
+
+def at_least(values: Any, scale: float) -> Any:
+    """P[X ≥ x] of Laplace noise."""
+    return np.where(values > 0, np.exp(-np.abs(values) / scale) / 2, 1 - np.exp(-np.abs(values) / scale) / 2)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "public", "scales"),
+    [
+        (naive_above_threshold, {"positives": 2}, (2.0, 8.0)),
+        (naive_above_threshold_unscaled, {"positives": 2}, (4.0, 4 / 3)),
+        (naive_above_threshold_endless, {}, (2.0, 2.0)),
+    ],
+)
+def test_reports_follow_the_noise_that_the_paper_prints(
+    mechanism: Callable[..., Any], public: dict[str, int], scales: tuple[float, float]
+) -> None:
+    """The probability of (below, above, above) and of (below, below, below), by numerical integration at ε = 1."""
+    answers = np.array([0.0, 2.0, -1.0])
+    rows = mechanism(answers, TRIALS, rng(), threshold=0.5, epsilon=1.0, **public)
+    bars = np.linspace(-50 * scales[0], 50 * scales[0], 200_001)
+    density = np.exp(-np.abs(bars) / scales[0]) / (2 * scales[0])
+    above = [at_least(0.5 + bars - answer, scales[1]) for answer in answers]
+    for report in ((False, True, True), (False, False, False)):
+        chances = [one if said else 1 - one for one, said in zip(above, report, strict=True)]
+        ideal = float(np.sum(density * np.prod(chances, axis=0))) * (bars[1] - bars[0])
+        assert abs(np.mean((rows == report).all(axis=1)) - ideal) < 0.025
+
+
+@pytest.mark.parametrize("mechanism", [naive_above_threshold, naive_above_threshold_unscaled])
+def test_nothing_is_reported_after_the_last_positive(mechanism: Callable[..., Any]) -> None:
+    rows = mechanism(np.full(9, 1e6), 100, rng(), threshold=0.0, positives=3, epsilon=1.0)
+    assert rows.tolist() == [[True] * 3 + [False] * 6] * 100
+
+
+# Their arithmetic.
+
+
+@pytest.mark.parametrize("truth", [False, True])
+def test_a_response_is_never_a_lie_at_a_large_epsilon_and_always_where_the_exponential_overflows(truth: bool) -> None:
+    for epsilon, told in ((40.0, truth), (710.0, not truth)):
+        assert (laplace.naive_randomized_response(truth, 1000, rng(1), epsilon=epsilon) == told).all()
+
+
+SMALLEST, LARGEST = 1 << 11, 2**64 - 2**11
+"""Words that make the smallest uniform number that numpy turns into Laplace noise, 2^−53, and the largest."""

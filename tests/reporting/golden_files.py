@@ -1,0 +1,187 @@
+"""Each kind of output, as files that people read before they commit them.
+
+`python -m tests.reporting.golden_files` writes them anew. `FINDINGS` holds what they show.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+import os
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from unittest import mock
+
+from attacklab.cli.output import show
+from attacklab.model import findings as findings_module
+from attacklab.model.claims import PrivacyClaim, ZeroConcentrated
+from attacklab.model.findings import (
+    FAILURE,
+    PROVE_INSTEAD,
+    SO_DID_EVERY_CALL,
+    Counts,
+    Estimate,
+    Finding,
+    Reach,
+    Scope,
+    Verdict,
+    Witness,
+    described_pair,
+    record,
+    to_text,
+)
+from attacklab.model.neighbours import NeighbouringPair
+from attacklab.pytest_plugin.report import AuditedTest
+from attacklab.reporting import audit_page, sarif
+from attacklab.reporting.sarif import Place
+
+FOLDER = Path(__file__).parent / "golden"
+PLACE = Place("my_library.py", 11)
+WHEN = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+MADE_WITH = {"attacklab": "0", "python": "3"}
+REPLAY = "attacklab audit my_library.py:Laplace.randomise --kind noise --epsilon 0.5 --attack {} --trials 5000"
+
+QUIET = Finding(
+    target="Laplace.randomise",
+    target_version="1",
+    attack="generator_seed",
+    verdict=Verdict.NOT_DETECTED,
+    reason="not refuted; an advantage of 0.251 on this event would have been detected (power 95%)",
+    claim=PrivacyClaim(0.5),
+    smallest_detectable=0.251,
+    ceiling=0.2449,
+    alpha=1e-6 / 33,
+    trials=4000,
+    seconds=1.25,
+)
+LOW_BITS = replace(
+    QUIET,
+    attack="low_bit_laplace",
+    verdict=Verdict.VIOLATED,
+    reason="E happened in 53 of 64 trials on the first input and in 0 on the second",
+    flaw="the low bits of some outputs can come from one true answer only",
+    pair=described_pair(NeighbouringPair(0.0, 1.0, None)),
+    event="reachable from 0.0 and not from 1.0",
+    counts=Counts(53, 0, 64),
+    advantage=Estimate(0.828, 0.5, 0.96),
+    epsilon_lower=1.3371,
+    smallest_detectable=None,
+    repair_code="laplace(epsilon=0.5, sensitivity=1.0, step=2**-10)(answer)",
+    replay=REPLAY.format("low_bit_laplace"),
+)
+PRECISION = replace(
+    LOW_BITS,
+    attack="precision",
+    flaw="some floats cannot be the sum of a true answer and any noise",
+    counts=Counts(47, 0, 144),
+    epsilon_lower=0.9,
+    replay=REPLAY.format("precision"),
+)
+FEW = replace(QUIET, attack="black_box", verdict=Verdict.INCONCLUSIVE, reason="it takes at least 110 trials")
+FEW = replace(FEW, counts=Counts(1, 2, 10), trials_needed=110, smallest_detectable=None)
+RAISES = replace(FEW, verdict=Verdict.ERROR, reason="boom raised ValueError: no", counts=None, trials_needed=None)
+ELSEWHERE = replace(RAISES, attack="rare_keys", verdict=Verdict.NOT_APPLICABLE, reason="does not apply")
+UNTESTABLE = replace(ELSEWHERE, attack="precision", verdict=Verdict.INCONCLUSIVE)
+UNTESTABLE = replace(UNTESTABLE, reason="it takes 10^12 trials" + PROVE_INSTEAD)
+PROVED = replace(
+    ELSEWHERE, attack="exact_law", verdict=Verdict.PROVED, reason="laws of 3 and 3 outcomes keep it", scope=Scope()
+)
+PROVED = replace(PROVED, pair=LOW_BITS.pair, laws=("a", "b"))
+OPEN = replace(PROVED, verdict=Verdict.INCONCLUSIVE, reason="1 s were not enough", laws=None)
+BY_LAW = replace(LOW_BITS, attack="exact_law", flaw="", counts=None, laws=("a", "b"), alpha=None, repair_code="")
+BY_LAW = replace(BY_LAW, reason="the first input is likelier than allowed", replay="attacklab prove it.py:it")
+FROZEN = replace(LOW_BITS, attack="alignment", flaw="the code around the noise loses too much", counts=None)
+FROZEN = replace(FROZEN, epsilon_lower=2.0, witness=Witness(file="my_library.py", line=14, loss="ε = 2"))
+NOTE = replace(LOW_BITS, attack="special_values", verdict=Verdict.NOT_APPLICABLE)
+OWN = replace(LOW_BITS, attack="an_attack_of_ones_own", flaw="odd", repair_code="")
+DELTA = replace(
+    LOW_BITS, claim=ZeroConcentrated(0.5), judged_at=PrivacyClaim(0.464, 0.05891), delta_lower=0.2, answers=4
+)
+ANY_INPUT = replace(PROVED, scope=Scope(Reach.INPUTS, inputs=4, pairs=6), pair=None)
+LONG_COMMAND = replace(
+    LOW_BITS,
+    target="a_target_with_a_long_name_in_some_module",
+    replay=f"attacklab audit {'deep/' * 30}x.py:it --trials 9",
+)
+SPECIAL = (replace(LOW_BITS, attack=name, epsilon_lower=0.51) for name in ("integer_cast", "missing_clip", "rare_keys"))
+HOSTILE_TEXT = "</p><script>alert(1)</script>\x1b[2J\n::error::hacked \u202e&amp; ##[error]"
+HOSTILE = replace(
+    OWN, target=HOSTILE_TEXT, reason=HOSTILE_TEXT, event=HOSTILE_TEXT, flaw=HOSTILE_TEXT, replay=HOSTILE_TEXT
+)
+
+FINDINGS: dict[str, tuple[Finding, ...]] = {
+    "fail": (QUIET, ELSEWHERE, PRECISION, LOW_BITS, replace(LOW_BITS, epsilon_lower=0.71), FEW, RAISES),
+    "pass": (QUIET, replace(QUIET, attack="low_bit_laplace", smallest_detectable=0.01), FEW, ELSEWHERE),
+    "undecided": (FEW, replace(FEW, attack="precision", reason="too few trials"), ELSEWHERE),
+    "error": (RAISES, replace(RAISES, attack="precision", reason=RAISES.reason + SO_DID_EVERY_CALL), QUIET),
+    "proved": (PROVED, replace(PROVED, reason="they keep it with 2^−58 added to δ")),
+    "not_proved": (OPEN, PROVED),
+    "untestable": (UNTESTABLE, ELSEWHERE),
+}
+"""These are shown in each kind of output."""
+
+SCREENS = FINDINGS | {
+    "no attack applies": (ELSEWHERE,),
+    "by an exact law": (BY_LAW, PROVED),
+    "the largest ε is infinite": (replace(BY_LAW, epsilon_lower=math.inf),),
+    "the noise is frozen": (FROZEN, QUIET),
+    "the loss is without bound": (replace(FROZEN, epsilon_lower=None),),
+    "a note alone": (NOTE, QUIET),
+    "an attack of one's own": (OWN,),
+    "it fails on one input": (replace(LOW_BITS, flaw=FAILURE),),
+    "four answers together": (DELTA,),
+    "every input of a domain": (ANY_INPUT,),
+    "many flaws": (LOW_BITS, PRECISION, FROZEN, *SPECIAL),
+    "a long command": (LONG_COMMAND,),
+    "a bound near the claim": (replace(LOW_BITS, epsilon_lower=0.50004),),
+    "a long domain": (replace(PROVED, pair=described_pair(NeighbouringPair(list(range(90)), [1], None))),),
+    "a hostile target": (HOSTILE, replace(HOSTILE, verdict=Verdict.ERROR)),
+}
+"""Of these the screen is shown."""
+
+
+def _printed(findings: tuple[Finding, ...], *, verbose: bool | None) -> str:
+    with contextlib.redirect_stdout(io.StringIO()) as out, mock.patch.dict(os.environ, COLUMNS="80"):
+        show(findings, PLACE, verbose=verbose)
+    return out.getvalue()
+
+
+def _in_pytest(findings: tuple[Finding, ...]) -> str:
+    test = AuditedTest(test="test_it.py::test_it", place=Place("test_it.py", 3), findings=findings, alpha=1e-6)
+    outcome = "fails" if test.failed else "is skipped" if test.skipped else "passes"
+    return f"the test {outcome}\n{test.failure()}\n"
+
+
+def golden_files() -> dict[str, str]:
+    """The texts of the files by their names."""
+    screens = {name: _printed(findings, verbose=None) for name, findings in SCREENS.items()}
+    texts = {
+        "screens.txt": "\n".join(f"# {name}\n{text}" for name, text in screens.items()),
+        "verbose.txt": "\n".join(
+            f"# {name}\n{_printed(findings, verbose=True)}" for name, findings in FINDINGS.items()
+        ),
+        "quiet.txt": "".join(_printed(findings, verbose=False) for findings in SCREENS.values()),
+        "pytest.txt": "\n".join(_in_pytest(findings) for findings in SCREENS.values()),
+    }
+    patches = (
+        mock.patch.object(module, "environment", return_value=MADE_WITH)
+        for module in (findings_module, audit_page, sarif)
+    )
+    with contextlib.ExitStack() as stack:
+        for patch in patches:
+            stack.enter_context(patch)
+        for name, findings in {**FINDINGS, "hostile": SCREENS["a hostile target"]}.items():
+            texts[f"{name}.html"] = audit_page.audit_page(
+                findings, WHEN, place=str(PLACE), command="attacklab audit it"
+            )
+            texts[f"{name}.sarif"] = to_text(sarif.sarif_log([(finding, PLACE) for finding in findings]))
+            texts[f"{name}.json"] = to_text(record(findings))
+    return texts
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for name, text in golden_files().items():
+        (FOLDER / name).write_text(text, "utf-8")

@@ -1,0 +1,176 @@
+"""The pages: every record has one and is in the index, long tables are files, and what is not a record is refused."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attacklab.model.files import write_whole
+from attacklab.model.findings import Finding, Verdict, record, to_text
+from attacklab.reporting.lab_page import lab_page
+from attacklab.reporting.pages import LONGEST_TABLE, rendered, write_index
+from attacklab.reporting.sources import digests
+from tests.model.test_findings import BARE, FULL
+
+ERROR = replace(BARE, verdict=Verdict.ERROR, reason="broke raised ValueError: a | b", target="broken", attack="x")
+
+
+def written(folder: Path, name: str, findings: list[Finding], **changed: Any) -> None:
+    experiment = {
+        "name": name,
+        "question": f"What of {name}?",
+        "seed": 3,
+        "share": 0.1,
+        "paragraph": f"Seen in {name}.",
+        "figures": [{"name": f"{name}_figure", "caption": f"Caption of {name}"}],
+        **changed,
+    }
+    write_whole(folder / "data" / f"{name}.json", to_text(record(findings, experiment=experiment, measured={})))
+    drawn(folder / "figures" / f"{name}_figure.svg")
+
+
+def measured(folder: Path, name: str, rows: int = 1, paragraph: str = "It took a while.") -> None:
+    experiment = {
+        "name": name,
+        "seconds": 1.5,
+        "paragraph": paragraph,
+        "figures": [{"name": f"{name}_seconds", "caption": "Seconds"}],
+        "table": [["work", "seconds"], *([f"a|{row}", "2"] for row in range(rows))],
+    }
+    data = record([], experiment=experiment, timings={})
+    data["environment"]["date"] = "2026-02-03"
+    write_whole(folder / "measured" / f"{name}.json", to_text(data))
+    drawn(folder / "measured" / "figures" / f"{name}_seconds.svg")
+
+
+def drawn(path: Path) -> None:
+    write_whole(path, "<svg/>")
+
+
+def page_of(reports: Path, name: str) -> str:
+    write_index(reports)
+    return (reports / f"{name}.md").read_text(encoding="utf-8")
+
+
+def test_the_index_has_a_sentence_and_a_figure_of_every_experiment(tmp_path: Path) -> None:
+    names = ["alpha", "beta", "delta", "epsilon", "gamma"]
+    for name in names:
+        written(tmp_path, name, [FULL] * 50)
+    index = write_index(tmp_path)
+    assert index == tmp_path / "index.md"
+    page = index.read_text(encoding="utf-8")
+    for name in names:
+        entry = f"[![{name}](figures/{name}_figure.svg)]({name}.md)<br>[**{name}**]({name}.md): What of {name}?"
+        assert page.count(entry) == 1
+    assert [page.index(f"**{name}**") for name in names] == sorted(page.index(f"**{name}**") for name in names)
+    rows = [line for line in page.splitlines() if line.startswith("|")]
+    assert len(rows) == 2 + 2
+    assert len(page) < 300 + 200 * len(names)
+
+
+def test_the_page_of_an_experiment_shows_its_figures_findings_and_data(tmp_path: Path) -> None:
+    written(tmp_path, "alpha", [FULL, replace(FULL, verdict=Verdict.NOT_DETECTED), BARE, ERROR])
+    page = page_of(tmp_path, "alpha")
+    for piece in (
+        "# alpha\n",
+        "*What of alpha?*",
+        "Seen in alpha.",
+        "(figures/alpha_figure.svg)",
+        "Caption of alpha",
+        "(data/alpha.json), seed 3, 0.1 of the full budgets.",
+        "(index.md)",
+    ):
+        assert piece in page, piece
+    assert "1 violated, 1 not detected" in page
+    assert "0.59 [0.4, 0.7]" in page
+    assert "1 error" in page
+
+
+def test_a_table_of_more_than_40_rows_is_a_file_beside_the_data_and_a_shorter_one_is_not(tmp_path: Path) -> None:
+    assert LONGEST_TABLE == 40
+    findings = [replace(FULL, target=f"target | {number}") for number in range(41)]
+    written(tmp_path, "one", findings)
+    page = page_of(tmp_path, "one")
+    assert "|" not in page
+    assert "The table has 41 rows: [one.csv](data/one.csv)." in page
+    with (tmp_path / "data" / "one.csv").open(newline="", encoding="utf-8") as file:
+        head, *rows = csv.reader(file)
+    assert head == ["target", "attack", "findings", "clearest at ε", "advantage", "claim allows", "ε at least"]
+    assert [row[0] for row in rows] == [finding.target for finding in findings]
+    assert rows[0][2] == "1 violated"
+    written(tmp_path, "one", findings[:40])
+    assert page_of(tmp_path, "one").count("\n| target") == 1 + 40
+    assert not (tmp_path / "data" / "one.csv").exists()
+
+
+def test_every_link_of_the_pages_leads_somewhere(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        written(tmp_path, name, [replace(FULL, target=f"{number}") for number in range(41)])
+        measured(tmp_path, name, rows=41)
+    write_index(tmp_path)
+    for page in tmp_path.rglob("*.md"):
+        links = re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))
+        assert links
+        for link in links:
+            assert (page.parent / link).is_file(), link
+
+
+@pytest.mark.parametrize("folder", ["data", "measured"])
+@pytest.mark.parametrize("text", ["{", "[]", '{"schema": "attacklab/0"}', to_text(record([FULL]))])
+def test_a_file_that_is_no_experiments_record_is_refused_and_named_and_the_old_pages_stay(
+    text: str, folder: str, tmp_path: Path
+) -> None:
+    written(tmp_path, "one", [FULL])
+    written(tmp_path, "two", [FULL])
+    write_index(tmp_path)
+    pages = {path: path.read_bytes() for path in tmp_path.rglob("*.md")}
+    written(tmp_path, "one", [])
+    write_whole(tmp_path / folder / "two.json", text)
+    with pytest.raises(ValueError, match=rf"{folder}/two\.json"):
+        write_index(tmp_path)
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.md")} == pages
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Path:
+    for name in ("one", "two"):
+        write_whole(tmp_path / "lab" / "experiments" / f"{name}.py", "X = 1\n")
+    return tmp_path / "lab"
+
+
+def test_a_page_says_at_its_top_that_other_code_made_it_and_when_and_where(tmp_path: Path, lab: Path) -> None:
+    for name in ("one", "two"):
+        written(tmp_path, name, [FULL], sources=dict(digests(lab, f"experiments.{name}")))
+        measured(tmp_path, name)
+    index = write_index(tmp_path, lab)
+    assert "Older" not in (tmp_path / "one.md").read_text("utf-8")
+    (lab / "experiments" / "one.py").write_text("X = 2\n")
+    texts = rendered(tmp_path, lab)
+    differing = [path for path, text in texts.items() if path.is_file() and text != path.read_text("utf-8")]
+    assert {path.relative_to(tmp_path).as_posix() for path in differing} == {"one.md", "measured/one.md", "index.md"}
+    write_index(tmp_path, lab)
+    for page in ("one.md", "measured/one.md"):
+        head = (tmp_path / page).read_text("utf-8").split("\n\n")[2]
+        assert head.startswith("> **Older than the code.** This was measured on 2026-02-03 on ")
+        assert "`attacklab run one --output reports`" in head
+    assert "What of one? *(older)*" in index.read_text("utf-8")
+    assert "Older" not in (tmp_path / "two.md").read_text("utf-8")
+
+
+def test_one_page_of_html_has_all_pages_and_every_link_and_picture_is_there(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        written(tmp_path, name, [FULL] * 41)
+        measured(tmp_path, name)
+    html = lab_page(tmp_path, write_index(tmp_path))
+    anchors = set(re.findall(r'<section id="([^"]+)"', html))
+    assert anchors == {"index", "one", "two", "measured/one", "measured/two"}
+    for address in re.findall(r'(?:href|src)="([^"]+)"', html):
+        if address.startswith("#"):
+            assert address[1:] in anchors
+        else:
+            assert (tmp_path / address).is_file(), address

@@ -1,0 +1,67 @@
+"""A maintainer releases a version: what names, cites, packs and describes it agrees, before anything is published."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hatchling.metadata.core import ProjectMetadata
+from hatchling.plugin.manager import PluginManager
+
+from tests.test_packaging import PROJECT, ROOT, built
+
+pytestmark = pytest.mark.slow
+
+CITATION: dict[str, Any] = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+HOOK = PROJECT["tool"]["hatch"]["metadata"]["hooks"]["custom"]
+
+
+def test_the_citation_is_of_this_version_and_by_the_same_authors() -> None:
+    project = PROJECT["project"]
+    assert CITATION["cff-version"] == "1.2.0"
+    assert {"message", "title", "authors"} <= set(CITATION)
+    assert [author["name"] for author in CITATION["authors"]] == [author["name"] for author in project["authors"]]
+    for cited, declared in (("version", "version"), ("license", "license"), ("abstract", "description")):
+        assert CITATION[cited] == project[declared]
+    assert CITATION["keywords"] == project["keywords"]
+    assert CITATION.get("repository-code", "") == HOOK["repository"]
+
+
+@pytest.mark.parametrize("repository", ["", "https://example.org/lab/attacklab", "https://example.org/lab/attacklab/"])
+def test_all_project_links_follow_from_one_line(tmp_path: Path, repository: str) -> None:
+    settings = (ROOT / "pyproject.toml").read_text("utf-8")
+    (tmp_path / "pyproject.toml").write_text(
+        re.sub('(?m)^repository = ".*?"', f'repository = "{repository}"', settings)
+    )
+    for name in ("hatch_build.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path)
+    links = ProjectMetadata(
+        str(tmp_path), PluginManager(), tomllib.loads((tmp_path / "pyproject.toml").read_text())
+    ).core.urls
+    expected = {"Source": "", "Changelog": "/blob/main/CHANGELOG.md", "Security": "/security/policy"}
+    assert bool(links) is bool(repository)
+    assert all(links[name] == f"https://example.org/lab/attacklab{page}" for name, page in expected.items() if links)
+
+
+def test_the_container_builds_the_wheel_from_the_files_that_it_copies_and_runs_without_rights(tmp_path: Path) -> None:
+    """The commands of the image itself are not run: that takes a container engine."""
+    text = (ROOT / "Containerfile").read_text("utf-8").replace("\\\n", " ")
+    steps = [line.split(" ", 1) for line in text.splitlines() if line and not line.startswith("#")]
+    for words in (shlex.split(rest) for word, rest in steps if word == "COPY"):
+        *sources, target = words
+        for source in sources:
+            if (ROOT / source).is_dir():
+                shutil.copytree(ROOT / source, tmp_path / target, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(ROOT / source, tmp_path / target)
+    assert built(tmp_path, "wheel", tmp_path / "wheels").suffix == ".whl"
+    last = steps[[word for word, _ in steps].index("FROM", 1) :]
+    assert dict(last)["ENTRYPOINT"] == '["attacklab"]'
+    assert dict(last)["USER"] == "attacklab"
+    assert [word for word, _ in last].index("USER") > [word for word, _ in last].index("RUN")

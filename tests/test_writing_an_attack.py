@@ -1,0 +1,87 @@
+"""The how-to on attacks: its example, as printed, does its work in a copy of the tree."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "how_to" / "writing_an_attack.md"
+ATTACK = Path("attacklab", "attacks", "fraction.py")
+TEST = Path("tests", "statistical", "attacklab", "attacks", "test_fraction.py")
+REGISTRY = ATTACK.with_name("__init__.py")
+COMMAND_LINE = ("-c", "from attacklab.cli import main; main()")
+
+
+def printed(name: str) -> str:
+    (code,) = re.findall(rf"<!-- {name} -->\n```python\n(.*?)```", PAGE.read_text("utf-8"), flags=re.DOTALL)
+    assert isinstance(code, str)
+    return code
+
+
+def run(tree: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(tree), "COLUMNS": "200"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # each command would compile the tree again
+    return subprocess.run(  # noqa: S603 - our own commands
+        command, cwd=tree, env=environment, capture_output=True, text=True, encoding="utf-8", check=False
+    )
+
+
+def inserted_before(text: str, names: str, new: str) -> str:
+    """The text with a line in front of the first of those lines that comes after it in the alphabet."""
+    after = next(found for found in re.finditer(names, text, flags=re.MULTILINE) if found[0] > new)
+    return text[: after.start()] + new + "\n" + text[after.start() :]
+
+
+def register(tree: Path) -> None:
+    """Follow the page's first step."""
+    text = (tree / REGISTRY).read_text("utf-8")
+    text = inserted_before(text, r"^from attacklab\.attacks\..*$", "from attacklab.attacks.fraction import FRACTION")
+    text = inserted_before(text, r'^    "[A-Z_]+",$', '    "FRACTION",')
+    text, times = re.subn(r"(?m)^(ATTACKS: .*\(\n(?:    .*\n)*)\)", r"\1    FRACTION,\n)", text)
+    assert times == 1
+    (tree / REGISTRY).write_text(text, "utf-8")
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project as a newcomer has it who has saved both examples and registered the attack."""
+    made = [line.strip("/") for line in (ROOT / ".gitignore").read_text("utf-8").splitlines()]
+    tree = tmp_path_factory.mktemp("newcomer") / "tree"
+    shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".git", "reports", *made))
+    (tree / ATTACK).write_text(printed(ATTACK.name), "utf-8")
+    (tree / TEST).write_text(printed(TEST.name), "utf-8")
+    register(tree)
+    return tree
+
+
+def test_the_test_on_the_page_passes_beside_those_that_every_registered_attack_has_to_pass(tree: Path) -> None:
+    done = run(tree, sys.executable, "-m", "pytest", "-q", "-n0", str(TEST), str(TEST.with_name("test_base.py")))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"^\d+ passed", done.stdout, flags=re.MULTILINE)
+
+
+def test_every_audit_runs_the_registered_attack_and_it_tells_the_twins_apart(tree: Path) -> None:
+    claim = ("--kind", "noise", "--epsilon", "1", "--trials", "2000", "--workers", "1", "-v")
+    for twin, status, verdict in (("kept", 1, "violated"), ("rounded", 0, "not detected")):
+        done = run(tree, sys.executable, *COMMAND_LINE, "audit", f"{TEST}:{twin}", *claim)
+        assert done.returncode == status, done.stdout + done.stderr
+        assert re.search(rf"^fraction: {verdict},", done.stdout, flags=re.MULTILINE), done.stdout
+
+
+def test_all_that_remains_is_listed_by_names_that_are_there() -> None:
+    _, _, rest = PAGE.read_text("utf-8").partition("## What remains to be done\n")
+    steps = re.findall(r"(?m)^(\d+)\. \*\*(.*?)\.\*\*", rest)
+    assert [int(number) for number, _ in steps] == list(range(1, len(steps) + 1))
+    named = {name for _, name in steps}
+    assert named == {"Registry", "Catalogue", "Specimens"}
+    for name in re.findall(r"`([\w/]+(?:/|\.\w+))`", rest):
+        assert any(ROOT.glob(name if "/" in name else f"**/{name}")), name
