@@ -182,6 +182,9 @@ def _plants(first: list[str], second: list[str]) -> NeighbouringPair:
     return NeighbouringPair.records(np.array(first, dtype=kind), np.array(second, dtype=kind), Relation.ADD_REMOVE)
 
 
+REED = _plants(["moss", "reed"], ["moss"])
+
+
 def _tests(
     answers: NDArray[Any], trials: int, rng: Rng, *, threshold: float, query: float, stop: int = 10**9
 ) -> list[list[str]]:
@@ -249,7 +252,7 @@ THRESHOLDS = in_group(
     ),
     broken(
         "low_threshold", Target.dataset, "a key with one person passes the threshold more often than δ allows",
-        low_threshold, _plants(["moss", "reed"], ["moss"]), lambda output: "reed" in output, epsilon=1.0, delta=1e-5,
+        low_threshold, REED, lambda output: "reed" in output, epsilon=1.0, delta=1e-5,
         relation="add-remove", domain=BY_PLANT
     ),
     broken(

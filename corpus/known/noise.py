@@ -186,7 +186,7 @@ SAMPLERS = in_group(
     sound(
         "discrete_normal", Target.noise, "discrete Gaussian noise is 1/(2σ²)-zCDP between integers",
         lambda answer, trials, rng: exact_discrete_gaussian(2, grid=Grid(0)).many(answer, trials, SeededBits(rng)),
-        Computed(WHOLE_01, lambda answer: _normal_law(answer, 4.0)), claim=ZeroConcentrated(0.125),
+        Computed(WHOLE_01, lambda answer: normal_law(answer, 4.0)), claim=ZeroConcentrated(0.125),
         domain=Domain(integers=True, bounds=(-1000, 1000))
     ),
     sound(
@@ -198,7 +198,8 @@ SAMPLERS = in_group(
 # fmt: on
 
 
-def _normal_law(answer: int, variance: float) -> dict[float, float]:
+def normal_law(answer: int, variance: float) -> dict[float, float]:
+    """The law of an answer with discrete Gaussian noise."""
     mass = {n: math.exp(-(n**2) / (2 * variance)) for n in range(-40, 41)}
     total = sum(mass.values())
     return {float(answer + n): value / total for n, value in mass.items()}
