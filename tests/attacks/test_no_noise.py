@@ -98,12 +98,3 @@ def test_a_key_is_found_wherever_it_stands(output: Any, holds: bool) -> None:
     target = Target.dataset(lambda *_: outputs, epsilon=1.0, pairs=(pair,))
     (scenario,) = RARE_KEYS.scenarios(target, lambda *_: outputs)
     assert scenario.events[0].contains(np.fromiter([output], dtype=object)).tolist() == [holds]
-
-
-def test_the_input_that_has_the_key_comes_first_in_its_pair() -> None:
-    outputs = np.fromiter([{"ash"}] * 64, dtype=object)
-    for first, second in ((["ash"], []), ([], ["ash"])):
-        pair = NeighbouringPair.records(first, second, Relation.ADD_REMOVE)
-        target = Target.dataset(lambda *_: outputs, epsilon=1.0, pairs=(pair,))
-        (scenario,) = RARE_KEYS.scenarios(target, lambda *_: outputs)
-        assert len(scenario.pair.first) == 1

@@ -12,12 +12,8 @@ import pytest
 from attacklab.attacks.score_overflow import ScoreOverflow
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import Finding, Verdict
-from attacklab.model.random_bits import SeededBits
 from attacklab.model.targets import Target
-from mechanisms.core.term import Mechanism
-from mechanisms.exponential.exact import exact_exponential
 from mechanisms.exponential.naive import naive_exponential, naive_exponential_stabilised
-from mechanisms.noisy_max.exact import exact_exponential_noisy_max
 from mechanisms.noisy_max.naive import naive_laplace_noisy_max
 from tests.attacks.making import Release, scenarios_of, selection_of
 
@@ -112,15 +108,3 @@ def test_a_noise_scale_that_underflows_is_caught_on_the_smallest_step() -> None:
     assert 2 * tiny / 4.0 == 0.0
     assert finding.verdict is Verdict.VIOLATED
     assert finding.advantage.estimate == 1.0
-
-
-@pytest.mark.parametrize("epsilon", [0.05, 1.0, 4.0])
-def test_exact_selection_is_not_accused(epsilon: float) -> None:
-    """A false alarm on one of the scenarios has probability at most 1e-6, at this fixed seed."""
-
-    def drawn_by(term: Mechanism) -> Release:
-        return lambda utilities, trials, rng: term.many(utilities, trials, SeededBits(rng))
-
-    for make, trials in ((exact_exponential, 2_000), (exact_exponential_noisy_max, 300)):
-        findings = judged(Target.selection(drawn_by(make(epsilon=epsilon)), epsilon=epsilon), trials)
-        assert {finding.verdict for finding in findings} <= {Verdict.NOT_DETECTED, Verdict.INCONCLUSIVE}

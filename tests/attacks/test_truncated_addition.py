@@ -14,10 +14,8 @@ import pytest
 
 from attacklab.attacks.truncated_addition import TruncatedAddition
 from attacklab.auditing.referee import audit
-from attacklab.model.domains import Domain
 from attacklab.model.findings import Verdict
 from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, FORMATS, Format
-from attacklab.model.targets import Target
 from mechanisms.exponential.naive import naive_exponential_low_precision
 from tests.attacks.making import Release, scenarios_of, selection_of
 from tests.ideal import ideal_exponential
@@ -171,22 +169,3 @@ def test_the_groups_of_a_ladder_lie_where_their_weights_are_powers_of_two() -> N
 
 def test_a_sound_target_is_spared_the_costly_forms() -> None:
     assert not scenarios_of(TruncatedAddition(), selection_of(ideal_exponential, 1.0))
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 1.0])
-def test_a_domain_is_kept_to(epsilon: float) -> None:
-    """An audit of the sound target raises a false alarm with probability at most 1e-9, at this fixed seed."""
-    domain = Domain(integers=True, non_negative=True, bounds=(0, 1 << 20))
-
-    def only_within(release: Release) -> Target:
-        def release_within(utilities: np.ndarray, trials: int, rng: np.random.Generator) -> Any:
-            assert utilities.dtype == np.int64
-            assert 0 <= utilities.min() <= utilities.max() <= 1 << 20
-            return release(utilities.astype(float), trials, rng, epsilon=epsilon, sensitivity=1.0)
-
-        return Target.selection(release_within, epsilon=epsilon, domain=domain)
-
-    broken = audit(only_within(tickets(12)), [TruncatedAddition()])
-    assert Verdict.VIOLATED in {finding.verdict for finding in broken}
-    sound = audit(only_within(ideal_exponential), [TruncatedAddition()], alpha=1e-9, trials=10_000)
-    assert {finding.verdict for finding in sound} <= UNDECIDED

@@ -93,16 +93,3 @@ def test_an_event_is_judged_at_a_point_of_the_profile_by_the_fresh_sample(claim:
     assert finding.counts is not None
     decided_by_evidence = evidence(judged, finding.counts) >= math.log(2 / ALPHA)
     assert decided_by_evidence == (finding.verdict is Verdict.VIOLATED)
-
-
-def test_a_claim_with_one_point_is_judged_as_the_epsilon_and_delta_that_it_is() -> None:
-    """The same outputs, the same event, the same bounds; only the claim has another name."""
-    plain = CLAIMS[0]
-    assert isinstance(plain, PrivacyClaim)
-    profile = Profile(((plain.epsilon, plain.delta),), "one point")
-    for sigma in (0.5, 0.9, 1.0):
-        one, other = audited(plain, sigma, seed=3), audited(profile, sigma, seed=3)
-        assert other.judged_at == plain
-        assert other.ceiling == pytest.approx(one.ceiling)
-        same = partial(replace, claim=plain, judged_at=None, ceiling=one.ceiling, reason="")
-        assert same(one) == same(other)

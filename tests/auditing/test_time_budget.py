@@ -67,14 +67,6 @@ def verdicts(audited: Iterable[Turn]) -> set[Verdict]:
     return {finding.verdict for finding in untimed(audited)} - {Verdict.NOT_APPLICABLE}
 
 
-def test_a_sound_target_of_100_000_draws_a_second_is_audited_within_five_seconds(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    sound = Slow(100_000, sound=True)
-    assert verdicts(sound.audited(monkeypatch)) == {Verdict.NOT_DETECTED}
-    assert 1.0 < sound.seconds < 5.0
-
-
 def test_where_outputs_are_slow_a_plain_flaw_is_refuted_first_and_ends_the_audit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -93,18 +85,6 @@ def test_where_outputs_are_slow_a_plain_flaw_is_refuted_first_and_ends_the_audit
     sound = Slow(rate, sound=True)
     assert not any(one.refutes for one in untimed(sound.audited(monkeypatch, seconds=60.0)))
     assert sound.seconds < 66.0
-
-
-def test_bare_answers_that_take_fifty_milliseconds_are_refuted(monkeypatch: pytest.MonkeyPatch) -> None:
-    def bare(answer: float, trials: int, rng: np.random.Generator) -> list[float]:
-        slow(answer, trials, rng)
-        return [answer] * trials
-
-    slow = Slow(20.0, sound=True)
-    monkeypatch.setattr("attacklab.auditing.drawing.own_seconds", lambda _: slow.seconds)
-    findings = audit(Target.noise(bare, epsilon=1.0, domain=Domain(integers=True, bounds=(0, 1))))
-    assert [one.attack for one in findings if one.refutes] == ["black_box"]
-    assert slow.seconds < 40.0
 
 
 @pytest.mark.parametrize("rate", [100.0, 3_000.0, 30_000.0])
@@ -205,19 +185,6 @@ class Above:
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002
         above = Event("above", lambda outputs: np.asarray(outputs > 0.5, dtype=bool))
         yield Scenario(NeighbouringPair.answers(1.0, 0.0, sensitivity=1.0), (above,))
-
-
-@pytest.mark.parametrize(
-    ("rate", "reason"), [(10.0, "it takes at least "), (200.0, "at the rates of these trials, about ")]
-)
-def test_where_too_little_was_drawn_more_is_advised(monkeypatch: pytest.MonkeyPatch, rate: float, reason: str) -> None:
-    """The claim is false: 10 outputs do not show it, and 200 show it so that more trials would refute it."""
-    slow = Slow(rate, sound=False)
-    monkeypatch.setattr("attacklab.auditing.drawing.own_seconds", lambda _: slow.seconds)
-    claimed = Target.noise(slow, epsilon=0.35)
-    (finding,) = audit(claimed, [Above()], trials=int(rate))
-    assert reason in finding.reason
-    assert finding.reason.endswith(ADVICE)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from attacklab.model.targets import Target
 from tests.ideal import two_sided_geometric
 
 WHOLE = Domain(integers=True)
-BIT, FOUR = (Domain(integers=True, bounds=(0.0, most)) for most in (1.0, 3.0))
+BIT = Domain(integers=True, bounds=(0.0, 1.0))
 
 
 def geometric(epsilon: float) -> Callable[..., Any]:
@@ -44,15 +44,6 @@ def on_grid(answer: Any, trials: int, rng: np.random.Generator) -> Any:
     return (round(float(answer) * 1024) + np.rint(rng.normal(0.0, 1024 * NARROW, trials))) / 1024
 
 
-def response_of_four(epsilon: float) -> Callable[..., Any]:
-    def release(answer: Any, trials: int, rng: np.random.Generator) -> Any:
-        return np.where(
-            rng.random(trials) < of_four(epsilon)[0], int(answer), (int(answer) + rng.integers(1, 4, trials)) % 4
-        )
-
-    return release
-
-
 def bit(epsilon: float) -> float:
     return float(scipy.special.expit(epsilon))
 
@@ -61,12 +52,6 @@ def two_sided(epsilon: float) -> tuple[float, float]:
     """P[n ≥ 0] and P[n ≥ 1] of two-sided geometric noise."""
     ratio = math.exp(-epsilon)
     return 1 / (1 + ratio), ratio / (1 + ratio)
-
-
-def of_four(epsilon: float) -> tuple[float, float]:
-    """How likely an answer is if it is the truth, and if another is."""
-    total = math.exp(epsilon) + 3
-    return math.exp(epsilon) / total, 1 / total
 
 
 NARROW = 0.975
@@ -79,11 +64,6 @@ SUBTLE: dict[str, tuple[Target, Claim, tuple[float, float]]] = {
         PrivacyClaim(1.0),
         two_sided(1.02),
     ),
-    "a coin of ε = 0.016 for 0.01": (
-        Target.noise(response(bit(0.016)), epsilon=0.01, domain=BIT),
-        PrivacyClaim(0.01),
-        (bit(0.016), 1 - bit(0.016)),
-    ),
     "δ = 0.0023 for 0.002": (
         Target.noise(response(0.9977 * bit(0.5), 0.0023), epsilon=1.0, delta=0.002, domain=BIT),
         PrivacyClaim(1.0, 0.002),
@@ -93,11 +73,6 @@ SUBTLE: dict[str, tuple[Target, Claim, tuple[float, float]]] = {
         Target.noise(on_grid, claim=GaussianDP(1.0)),
         GaussianDP(1.0),
         BEYOND_ONE,
-    ),
-    "one of four answers at ε = 2.03": (
-        Target.noise(response_of_four(2.03), epsilon=2.0, sensitivity=3.0, domain=FOUR),
-        PrivacyClaim(2.0),
-        of_four(2.03),
     ),
 }
 

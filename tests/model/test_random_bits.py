@@ -62,14 +62,6 @@ def test_children_do_not_repeat_the_bits_of_their_parent_or_of_each_other() -> N
     assert len({word for line in lines for word in line[1:]}) == 32
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-def test_children_of_a_seeded_source_repeat_each_others_bits_so_it_must_never_release() -> None:
-    lines = drawn_in_forks("SeededBits(1)")
-    assert all(line == lines[0] for line in lines)
-    assert SeededBits.__doc__ is not None
-    assert "never for releases" in SeededBits.__doc__
-
-
 def test_threads_that_share_a_source_do_not_repeat_each_others_bits() -> None:
     """8 threads at once, 2,000 draws of 128 bits and 1,000 words each: false alarms below 2^−100 + 2^−38 < 1e-11."""
     bits, together = SystemBits(), Barrier(8)

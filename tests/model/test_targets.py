@@ -19,11 +19,10 @@ import pytest
 from numpy.typing import NDArray
 
 from attacklab.auditing.referee import audit
-from attacklab.model.claims import PrivacyClaim
 from attacklab.model.domains import Domain, Records
 from attacklab.model.errors import TargetError
 from attacklab.model.findings import Verdict
-from attacklab.model.targets import Failure, Kind, Target, are_numbers
+from attacklab.model.targets import Failure, Target, are_numbers
 
 pytestmark = pytest.mark.slow
 
@@ -145,26 +144,6 @@ def test_a_release_that_works_in_place_spoils_no_later_call() -> None:
         target.outputs(utilities, 1, RNG)
     assert utilities.tolist() == [3.0, 5.0]
     assert [one.tolist() for one in seen] == [[3.0, 5.0], [3.0, 5.0]]
-
-
-def test_each_kind_is_made_by_its_constructor_and_named_after_its_release() -> None:
-    release = functools.partial(constant(1), 0)
-    bounds = (0.0, 2.0)
-    made = {
-        Kind.NOISE: Target.noise(release, epsilon=0.5, delta=0.1, sensitivity=3.0),
-        Kind.SELECTION: Target.selection(release, epsilon=0.5, delta=0.1, sensitivity=3.0),
-        Kind.SUM: Target.sum(release, epsilon=0.5, delta=0.1, bounds=bounds),
-        Kind.MEAN: Target.mean(release, epsilon=0.5, delta=0.1, bounds=bounds),
-        Kind.DATASET: Target.dataset(release, epsilon=0.5, delta=0.1),
-    }
-    assert set(made) == set(Kind)
-    for kind, target in made.items():
-        assert target.kind is kind
-        assert target.claim == PrivacyClaim(0.5, 0.1)
-        assert target.name == "release"
-        assert target.sampler is None
-    assert made[Kind.NOISE].sensitivity == made[Kind.SELECTION].sensitivity == 3.0
-    assert made[Kind.SUM].bounds == made[Kind.MEAN].bounds == bounds
 
 
 BAD: tuple[tuple[dict[str, list[Any]], type[Exception], str], ...] = (

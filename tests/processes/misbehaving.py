@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -148,3 +149,12 @@ def leaves_a_process(answer: float, trials: int, rng: Rng) -> NDArray[np.int64]:
 
 def process_id(answer: float, trials: int, rng: Rng) -> NDArray[np.int64]:  # noqa: ARG001
     return np.full(trials, os.getpid())
+
+
+def of_any_form(input_: Any, trials: int, rng: Rng) -> list[Any]:  # noqa: ARG001
+    numbers: list[Any] = [0.5, 3, 10**30, np.float32(0.1), True, 2j, None, np.array([1.0, 0.0]), [1.0], [1.0, 2.0]]
+    return [*numbers, (1.5, "a"), {"count": 2}, {3}, "text", b"\x00\x01", [None, {"of": (b"\x00", [1.0, "text"])}]]
+
+
+def generated(input_: Any, trials: int, rng: Rng) -> Iterator[Any]:
+    yield from of_any_form(input_, trials, rng)

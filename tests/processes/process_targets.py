@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -98,20 +97,6 @@ def _is_first() -> bool:
     except FileExistsError:
         return False
     return True
-
-
-def holding(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
-    """Never returns, once it has left a file named by the process."""
-    if records[0] == 7:
-        Path(os.environ["HOLDING"], str(os.getpid())).touch()
-        time.sleep(600)
-    return noisy(records, trials, rng)
-
-
-def printing(records: NDArray[Any], trials: int, rng: np.random.Generator) -> Floats:
-    print("rubbish", flush=True)
-    os.write(1, b"more of it\n")
-    return noisy(records, trials, rng)
 
 
 def remembering(flag: str, release: Callable[..., Floats]) -> Target:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -25,13 +23,9 @@ from attacklab.model.findings import Verdict
 from attacklab.model.loading import load_target
 from attacklab.model.targets import Target
 from tests.processes import process_targets as own
-from tests.processes.looking import ends, is_alive, numbers, wait_until
 from tests.processes.process_targets import Bets, Fails, timeless
 
 pytestmark = pytest.mark.slow
-
-ROOT = str(Path(__file__).parents[2])
-LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
 
 
 @pytest.fixture(scope="module")
@@ -210,42 +204,3 @@ def test_a_worker_that_dies_once_costs_nothing(tmp_path: Path, processes: Execut
     assert [finding.counts for finding in found] == [
         finding.counts for finding in audit(own.sound, [Bets()], trials=500)
     ]
-
-
-PROGRAM = """
-from attacklab.auditing.referee import audit
-from attacklab.cli.where import Processes
-from attacklab.model.targets import Target
-from tests.processes.process_targets import Bets, holding, printing
-
-def release(records, trials, rng):
-    return printing(records, trials, rng)
-
-with Processes(1) as processes:
-    for each in (release, holding):
-        (finding,) = audit(Target.dataset(each, epsilon=1.0), [Bets(("deadly",))], trials=500, executor=processes)
-        print(finding.verdict.value, flush=True)
-"""
-
-
-@LINUX
-def test_a_function_of_the_program_itself_runs_in_workers_and_none_outlives_a_program_that_is_killed(
-    tmp_path: Path,
-) -> None:
-    held = tmp_path / "held"
-    held.mkdir()
-    (tmp_path / "program.py").write_text(PROGRAM)
-    with subprocess.Popen(
-        [sys.executable, "program.py"],
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": ROOT, "HOLDING": str(held)},
-        cwd=tmp_path,
-        text=True,
-    ) as program:
-        assert program.stdout is not None
-        assert next(line for line in program.stdout if "rubbish" not in line and "more" not in line) == "not detected\n"
-        assert wait_until(lambda: len(numbers(held)) == 1, 60.0)
-        (worker,) = map(int, numbers(held))
-        assert is_alive(worker)
-        program.kill()
-    assert ends(worker)

@@ -195,18 +195,6 @@ def test_a_late_call_is_killed_with_what_it_started(tmp_path: Path) -> None:
     assert run_in_fresh_process(sum, [1, 2]) == 3
 
 
-def test_what_a_call_leaves_running_ends_with_the_process_that_is_kept() -> None:
-    def leave() -> int:
-        child = os.fork()
-        if not child:
-            time.sleep(600)
-        return child
-
-    left = _call(leave)
-    fresh.close()
-    assert ends(left)
-
-
 def test_what_a_call_prints_and_a_copy_of_its_process_disturb_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     def say() -> str:
         print("by print")
@@ -224,25 +212,6 @@ def test_the_working_directory_and_the_path_are_those_of_the_caller(
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend("somewhere else")
     assert _call(lambda: (Path.cwd(), sys.path)) == (tmp_path, sys.path)
-
-
-def test_a_fork_of_this_process_has_a_process_of_its_own() -> None:
-    kept = run_in_fresh_process(os.getppid)
-    reads, writes = os.pipe()
-    child = os.fork()
-    if not child:
-        try:
-            os.write(writes, str(run_in_fresh_process(os.getppid)).encode())
-            fresh.close()
-        finally:
-            os._exit(0)
-    os.close(writes)
-    with os.fdopen(reads) as answer:
-        other = int(answer.read())
-    os.waitpid(child, 0)
-    assert other not in {kept, child}
-    assert ends(other)
-    assert run_in_fresh_process(os.getppid) == kept
 
 
 def test_an_interrupt_ends_the_call_and_the_next_one_works() -> None:

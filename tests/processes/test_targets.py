@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 from attacklab.attacks import ATTACKS
+from attacklab.attacks.features import hashes
 from attacklab.auditing.referee import audit
 from attacklab.model.errors import Refused, TargetError, UsageError
 from attacklab.model.findings import Verdict
@@ -105,6 +106,18 @@ def test_outputs_are_those_that_it_gives_here_with_every_bit_and_their_format(mi
     ):
         there = misbehaving(name).outputs(input_, len(outputs), rng(7))
         assert (there.dtype, there.tobytes()) == (outputs.dtype, outputs.tobytes())
+
+
+def test_outputs_of_any_form_are_those_that_it_gives_here(misbehaving: Made) -> None:
+    for name in ("of_any_form", "generated"):
+        here, there = (
+            hashes(target.outputs([0], 16, rng()))
+            for target in (
+                load_target(f"{MISBEHAVING}:{name}", kind=Kind.DATASET, epsilon=1.0),
+                misbehaving(name, kind=Kind.DATASET),
+            )
+        )
+        assert here.tolist() == there.tolist()
 
 
 def test_inputs_keep_every_bit_and_their_type(misbehaving: Made) -> None:

@@ -15,7 +15,7 @@ from attacklab.auditing.statistics.choosing import (
     expected_evidence,
     promised_evidence,
 )
-from attacklab.model.claims import GaussianDP, PrivacyClaim
+from attacklab.model.claims import PrivacyClaim
 from attacklab.model.findings import Counts
 
 
@@ -52,15 +52,6 @@ def test_an_event_that_nobody_saw_promises_nothing_and_a_complement_what_its_eve
     shown = promised(claims, event, complement, swapped)
     assert shown[0] == pytest.approx(shown[1])
     assert shown[0] == pytest.approx(shown[2])
-
-
-def test_the_point_of_a_profile_that_promises_most_is_that_of_known_probabilities() -> None:
-    profile = GaussianDP(1.0)
-    points = [profile.at(epsilon) for epsilon in profile.points]
-    p, q, trials = 0.3, 0.02, 10**7
-    shown = promised(points, Counts(int(p * trials), int(q * trials), trials))[0]
-    known = [float(expected_evidence([point], p, q)) for point in points]
-    assert known[int(shown.argmax())] == pytest.approx(max(known), rel=1e-3)
 
 
 @pytest.mark.parametrize(

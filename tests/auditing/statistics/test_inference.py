@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from attacklab.auditing.statistics.inference import Assessment, assess, clopper_pearson, keeps_surely, share_of_alpha
+from attacklab.auditing.statistics.inference import Assessment, assess, clopper_pearson, keeps_surely
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.findings import Counts
 
@@ -129,14 +129,6 @@ def test_assessment_is_the_same_for_the_complement_and_for_the_swapped_pair(coun
         assert other.excess_lower == pytest.approx(first.excess_lower, abs=1e-12)
         assert other.epsilon_lower == pytest.approx(first.epsilon_lower, abs=1e-12)
         assert other.advantage.estimate == pytest.approx(-first.advantage.estimate)
-
-
-def test_shares_of_alpha_add_up_and_bad_ones_are_refused() -> None:
-    assert share_of_alpha(1e-6, 4) * 4 == 1e-6
-    with pytest.raises(ValueError, match=r"alpha must lie in \(0, 1\), not nan"):
-        share_of_alpha(math.nan, 1)
-    with pytest.raises(ValueError, match="parts must be at least 1, not 0"):
-        share_of_alpha(0.1, 0)
 
 
 @pytest.mark.parametrize("claim", [PrivacyClaim(0.0, 0.4), PrivacyClaim(0.7), PrivacyClaim(2.0, 0.01)])

@@ -10,8 +10,7 @@ import pytest
 from scipy import stats
 
 from attacklab.auditing.statistics import ratio
-from attacklab.auditing.statistics.inference import clopper_pearson
-from attacklab.auditing.statistics.ratio import FINE, Reading, _Problem
+from attacklab.auditing.statistics.ratio import FINE, Reading
 from attacklab.model.findings import Counts
 
 PLAIN = Reading(of_second=False, complement=False)
@@ -82,26 +81,3 @@ def test_a_million_trials_prove_what_the_page_on_auditing_says() -> None:
     most = math.log(1_000_000 / math.log(1e6))
     assert most - 0.01 < PLAIN.epsilon(Counts(1_000_000, 0, 1_000_000), 0.0, 1e-6) < most
     assert f"prove ε = {most:.2f} at the very most" in page
-
-
-@pytest.mark.parametrize(("trials", "size"), [(5, 36), (60, 64), (60, 4_096)])
-def test_cells_and_blocks_only_enlarge_the_likelihood_of_extreme_counts(trials: int, size: int) -> None:
-    """Against every count by itself, at 200 values of the smaller probability."""
-    hits, delta, alpha = np.arange(trials + 1), 0.05, 0.2
-    for more, less, epsilon in [(trials, 0, 0.5), (trials // 2, trials // 5, 0.2), (trials - 1, trials // 3, 0.8)]:
-        problem = _Problem.of(more, less, trials, delta, alpha)
-        assert problem is not None
-        low, high = clopper_pearson(hits, trials, problem.level)
-        extreme = (low[:, np.newaxis] - delta) / high >= (low[more] - delta) / high[less] * (1 - 1e-12)
-        start, end = (float(np.clip((p - delta) / math.exp(epsilon), *problem.q)) for p in problem.p)
-        exact = [
-            stats.binom.pmf(hits, trials, min(1.0, math.exp(epsilon) * q + delta))
-            @ extreme
-            @ stats.binom.pmf(hits, trials, q)
-            for q in np.linspace(start, end, 200)
-        ]
-        assert max(exact) <= problem.likelihood(epsilon, size) + 1e-12
-        starts, least = problem._blocks(start, end, 8, surely=True)
-        reached = [np.append(extreme[:, int(begin)], True).argmax() for begin in starts]
-        assert least == pytest.approx(reached)
-        assert problem.likelihood(epsilon, FINE) == pytest.approx(max(exact), rel=0.1)

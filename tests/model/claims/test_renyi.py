@@ -16,9 +16,7 @@ from attacklab.model.claims.conversion import tangent_bound
 from attacklab.model.claims.renyi import RenyiClaim
 
 CLAIMS = [
-    ZeroConcentrated(1e-3),
     ZeroConcentrated(0.05),
-    ZeroConcentrated(0.5),
     ZeroConcentrated(4.0),
     Renyi(2.0, 1.0),
     Renyi(1.25, 0.01),
