@@ -20,12 +20,6 @@ TARGET = """import numpy as np
 def naive(answer, trials, rng):
     return answer + rng.laplace(size=trials)
 """
-TEST = """import pytest
-from target import naive
-@pytest.mark.dp_claim(epsilon=1.0)
-def test_naive(dp_audit):
-    dp_audit(naive)
-"""
 
 
 def run(folder: Path, code: str, *words: str) -> subprocess.CompletedProcess[str]:
@@ -47,13 +41,6 @@ def test_the_command_line_needs_nothing_that_draws_pages(tmp_path: Path) -> None
     assert done.returncode == 1, done.stderr
     assert done.stdout.startswith("FAIL  naive")
     assert {path.name for path in tmp_path.iterdir()} == {"target.py", "found.json", "found.sarif"}
-
-
-def test_the_pytest_plugin_needs_nothing_that_draws_pages(tmp_path: Path) -> None:
-    (tmp_path / "test_target.py").write_text(TEST)
-    done = run(tmp_path, "import pytest; sys.exit(pytest.main(['-q', '-p', 'no:cacheprovider', 'test_target.py']))")
-    assert "1 failed" in done.stdout, done.stdout + done.stderr
-    assert "naive" in done.stdout
 
 
 @pytest.mark.parametrize(

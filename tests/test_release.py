@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import shutil
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from hatchling.metadata.core import ProjectMetadata
-from hatchling.plugin.manager import PluginManager
 
 from tests.test_packaging import PROJECT, ROOT, built
 
@@ -31,22 +27,6 @@ def test_the_citation_is_of_this_version_and_by_the_same_authors() -> None:
         assert CITATION[cited] == project[declared]
     assert CITATION["keywords"] == project["keywords"]
     assert CITATION.get("repository-code", "") == HOOK["repository"]
-
-
-@pytest.mark.parametrize("repository", ["", "https://example.org/lab/attacklab", "https://example.org/lab/attacklab/"])
-def test_all_project_links_follow_from_one_line(tmp_path: Path, repository: str) -> None:
-    settings = (ROOT / "pyproject.toml").read_text("utf-8")
-    (tmp_path / "pyproject.toml").write_text(
-        re.sub('(?m)^repository = ".*?"', f'repository = "{repository}"', settings)
-    )
-    for name in ("hatch_build.py", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, tmp_path)
-    links = ProjectMetadata(
-        str(tmp_path), PluginManager(), tomllib.loads((tmp_path / "pyproject.toml").read_text())
-    ).core.urls
-    expected = {"Source": "", "Changelog": "/blob/main/CHANGELOG.md", "Security": "/security/policy"}
-    assert bool(links) is bool(repository)
-    assert all(links[name] == f"https://example.org/lab/attacklab{page}" for name, page in expected.items() if links)
 
 
 def test_the_container_builds_the_wheel_from_the_files_that_it_copies_and_runs_without_rights(tmp_path: Path) -> None:

@@ -91,14 +91,6 @@ def test_the_line_that_a_finding_names_gives_it_again_to_the_last_bit(line: str,
         assert run(originals[0]["replay"].removeprefix("attacklab ")) == originals
 
 
-def test_json_is_written_to_a_file_in_a_new_folder(attacklab: Any, folder: Path) -> None:
-    line = "audit 'with space.py:leaking' --kind noise --epsilon 1 --trials 4000 --json new/found.json"
-    assert attacklab(line)[0] == 1
-    findings = read_record(folder / "new" / "found.json")["findings"]
-    assert {finding.attack for finding in findings} == {"alignment", *(attack.name for attack in ATTACKS)}
-    assert Verdict.VIOLATED in {finding.verdict for finding in findings}
-
-
 @pytest.mark.parametrize(
     ("error", "told"),
     [
@@ -120,23 +112,6 @@ def test_a_bug_ends_in_a_traceback_and_a_mistake_in_one_line_and_neither_as_a_re
     status, out, err = attacklab("audit 'with space.py:target'")
     assert (status, out) == (2, "")
     assert err.startswith("Traceback ") if told is None else err == f"attacklab: {told}\n"
-
-
-@pytest.mark.parametrize(
-    ("options", "shown"),
-    [
-        ("response --kind noise --inputs 0.0,1.0", "pair: 0.0 and 1.0"),
-        ("response --kind noise --inputs 1,0", "pair: 1.0 and 0.0"),
-        ("size --kind sum --bounds 0 1 --inputs '[[0.0, 1.0], [0.0]]'", "pair (add-remove): [0.0] and [0.0, 1.0]"),
-        ('response --kind dataset --inputs \'["some", ""]\'', "pair: some and"),
-        ("response --kind dataset --inputs '[{\"a\": 1}, {}]'", "pair: {'a': 1} and {}"),
-        ("response --kind dataset --inputs true,false", "pair: True and False"),
-    ],
-)
-def test_a_pair_is_numbers_or_json_of_any_kind(options: str, shown: str, attacklab: Any) -> None:
-    status, out, err = attacklab(f"prove s.py:{options} --epsilon 0.7 -v")
-    assert (status, err) == (0, "")
-    assert shown in [line.strip() for line in out.splitlines()]
 
 
 def test_the_checker_is_sought_from_the_working_directory_upwards(
@@ -223,15 +198,6 @@ def test_a_mistake_in_run_is_told_before_anything_is_measured(folder: Path, atta
         assert (status, out, err.count("\n")) == (2, "", 1)
         assert err.startswith(f"attacklab: {message}")
     assert not list(folder.rglob("*.json"))
-
-
-def test_run_overwrites_no_index_of_somebody_else(attacklab: Any, checkout: Path) -> None:
-    (checkout / "site").mkdir()
-    (checkout / "site" / "index.md").write_text("Ours")
-    status, _, err = attacklab("run --budget 0 --output site")
-    assert status == 2
-    assert "index.md was not written by attacklab, so it is kept; choose another --output" in err
-    assert [path.name for path in (checkout / "site").iterdir()] == ["index.md"]
 
 
 def test_a_checkout_whose_experiments_need_more_than_is_installed_is_listed_without_them(

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from attacklab.auditing.clock import STEPS
 from attacklab.model.findings import Verdict, read_record
 from attacklab.pytest_plugin.hooks import CLAIM_ARGUMENTS
 from attacklab.pytest_plugin.options import OPTIONS
@@ -332,14 +331,6 @@ def test_it(dp_audit, function):
     assert verdicts == [Verdict.NOT_DETECTED, Verdict.VIOLATED]
 
 
-def test_files_are_written_where_nothing_was_audited(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(test_it="def test_nothing():\n    pass\n")
-    result = pytester.runpytest_inprocess("--dp-json=record.json", "--dp-sarif=scan.sarif")
-    assert read_record(pytester.path / "record.json")["findings"] == []
-    assert json.loads((pytester.path / "scan.sarif").read_text("utf-8"))["runs"][0]["results"] == []
-    assert "differential-privacy audits" not in result.stdout.str()
-
-
 @pytest.mark.parametrize(
     ("option", "message"),
     [
@@ -368,17 +359,6 @@ def test_a_file_that_cannot_be_written_costs_neither_the_other_nor_the_summary(p
     assert (pytester.path / "scan.sarif").is_file()
 
 
-def test_a_test_that_goes_elsewhere_takes_no_file_with_it(pytester: pytest.Pytester) -> None:
-    going = "def test_it(dp_audit, tmp_path):\n    os.chdir(tmp_path)\n    dp_audit(Target.noise(sound, epsilon=1.0))\n"
-    written(pytester, f"import os\n{going}")
-    here = Path.cwd()
-    try:
-        pytester.runpytest_inprocess(FEW, "--dp-json=record.json", "--dp-attacks=precision")
-    finally:
-        os.chdir(here)
-    assert read_record(pytester.path / "record.json")["tests"]
-
-
 def test_settings_are_read_from_the_ini_file_and_options_go_before_them(pytester: pytest.Pytester) -> None:
     written(pytester, "def test_it(dp_audit):\n    dp_audit(OWN)\n")
     pytester.makeini(
@@ -393,22 +373,6 @@ def test_settings_are_read_from_the_ini_file_and_options_go_before_them(pytester
     result = pytester.runpytest_inprocess()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*ini setting dp_trials: must be a whole number of at least 1, not 'few'*"])
-
-
-def test_help_and_markers_are_listed(pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest_inprocess("--help")
-    result.stdout.fnmatch_lines(["differential-privacy audits:", "*--dp-alpha=P*", "*--dp-sarif=PATH*"])
-    assert len(set(re.findall(r"--dp-[a-z]+", result.stdout.str()))) == 7
-    pytester.runpytest_inprocess("--markers").stdout.fnmatch_lines(["@pytest.mark.dp_claim(epsilon=, *"])
-    pytester.runpytest_inprocess("--fixtures").stdout.fnmatch_lines(["dp_audit*"])
-
-
-def test_without_a_number_of_trials_the_summary_says_how_many_fitted(pytester: pytest.Pytester) -> None:
-    written(pytester, "def test_it(dp_audit):\n    dp_audit(OWN)\n")
-    result = pytester.runpytest_inprocess("--dp-seconds=2", "--dp-json=record.json")
-    result.assert_outcomes(passed=1)
-    (test,) = read_record(pytester.path / "record.json")["tests"]
-    assert 0 < test["trials"] <= STEPS[-1]
 
 
 def test_loading_the_plugin_imports_nothing_heavy() -> None:
@@ -443,19 +407,3 @@ def test_the_how_to_names_every_option() -> None:
     for option in OPTIONS:
         assert f"| `{option.flag} " in text
     assert all(f"`{name}`" in text for name in re.findall(r"\w+", CLAIM_ARGUMENTS))
-
-
-def test_the_example_attack_runs_as_it_stands_and_fails_a_test_that_it_is_handed(pytester: pytest.Pytester) -> None:
-    text = (ROOT / "docs" / "how_to" / "writing_an_attack.md").read_text("utf-8")
-    files = dict(re.findall(r"<!-- (\w+\.py) -->\n```python\n(.*?)```", text, flags=re.DOTALL))
-    assert set(files) == {"fraction.py", "test_fraction.py"}
-    assert len(files["fraction.py"].splitlines()) <= 60
-    for name, code in files.items():  # in a project of its own the attack is a module of that project
-        (pytester.path / name).write_text(code.replace("attacklab.attacks.fraction", "fraction"), encoding="utf-8")
-    own = "def test_own(dp_audit):\n    dp_audit(Target.noise(kept, epsilon=1.0), attacks=[FRACTION])\n"
-    (pytester.path / "test_own.py").write_text(f"from test_fraction import FRACTION, Target, kept\n{own}", "utf-8")
-    pytester.syspathinsert()
-    pytester.runpytest_inprocess("test_fraction.py").assert_outcomes(passed=2)
-    result = pytester.runpytest_inprocess("test_own.py")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*fraction*"])

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -16,7 +14,6 @@ from matplotlib.figure import Figure as Canvas
 
 from attacklab.model.findings import Verdict
 from attacklab.reporting import plots
-from attacklab.reporting.figures import Figure, Panel, Role, Series
 from tests.reporting.test_figures import FIGURE, MATRIX
 
 pytestmark = pytest.mark.slow
@@ -58,30 +55,6 @@ def test_what_is_drawn_has_the_labels_the_legend_and_the_bounds() -> None:
     assert len(axes.collections) == 1  # the one band of confidence bounds
     colours = {line.get_color() for line in axes.get_lines()}
     assert len(colours) == len(panel.series)
-
-
-def test_short_names_are_written_on_lines_of_their_own_and_long_ones_aslant() -> None:
-    def labels(*names: str) -> list[Any]:
-        places = list(range(len(names)))
-        mark = Series(label="s", role=Role.OTHER, x=places, y=places, marks_only=True)
-        panel = Panel(title="t", x_label="x", y_label="y", series=[mark], x_names=names)
-        (axes,) = plots.draw(Figure(name="f", caption="", panels=[panel])).axes
-        return axes.get_xticklabels()
-
-    level = labels("no lower clip, smooth", "an age of −10^6, sum", "chunks by position", "budget spent twice", "none")
-    assert {label.get_rotation() for label in level} == {0.0}
-    assert "".join(level[1].get_text().split()) == "anageof−10⁶,sum"
-    boxes = [label.get_window_extent() for label in level]
-    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
-    assert all(label.get_rotation() > 0 for label in labels(*["naive_gaussian_polar"] * 7))
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.0, "0"), (0.5, "0.5"), (-20.0, "−20"), (1e5, "10⁵"), (2e-4, "2·10⁻⁴"), (-5e7, "−5·10⁷"), (1e-17, "10⁻¹⁷")],
-)
-def test_numbers_at_ticks_are_plain(value: float, text: str) -> None:
-    assert plots._plain_number(value, 0) == text
 
 
 def test_a_matrix_is_drawn_with_its_names_texts_colours_and_a_key_of_the_verdicts_in_it(tmp_path: Path) -> None:

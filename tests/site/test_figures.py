@@ -22,7 +22,7 @@ import pytest
 from attacklab.attacks.samplers import TEXTBOOK, reachable
 from attacklab.laws import advantage, one_uniform, step_law
 from attacklab.model.claims import PrivacyClaim
-from experiments.touchable import FIGURES, betting, which_database
+from experiments.touchable import FIGURES, which_database
 from mechanisms.exponential.naive import naive_exponential
 from tests.site.conftest import Visit, watched
 from tests.site.figures import FOLDER, NAMES, ROOT, block, cells, data, document, press, said, shown, texts, words
@@ -100,24 +100,6 @@ def test_the_block_shows_a_sentence_where_no_script_runs_and_its_data_cannot_end
     assert texts()["zh"]["page"]["noscript"] in written
 
 
-def test_the_printed_sampler_never_draws_the_third_outcome() -> None:
-    samplers = data("coin_tree")["samplers"]
-    assert [sampler["law"] for sampler in samplers if sampler["printed"]] == [["1/2", "1/2", "0"]]
-    for sampler in samplers:
-        masses = masses_of(sampler["leaves"])
-        law = [Fraction(mass) for mass in sampler["law"]]
-        assert sum(law) == 1
-        assert all(0 <= limit - mass <= Fraction(1, 8) for limit, mass in zip(law, masses, strict=True))
-
-
-def test_the_sound_mechanism_is_never_refuted_and_the_worst_leak_always_is() -> None:
-    found = data("betting")
-    highest = found["levels"][-1]["enough"]
-    assert all(max(run["wealth"]) < found["levels"][0]["enough"] for run in found["sound"]["runs"])
-    assert all(max(run["wealth"]) > highest for run in found["leaking"][-1]["runs"])
-    assert found["sound"]["spent"] < betting.CLAIM.epsilon < found["leaking"][0]["spent"]
-
-
 # In a browser
 
 
@@ -186,20 +168,6 @@ def test_every_control_is_reached_by_the_tab_key_and_shows_the_focus(name: str, 
         assert controls.nth(number).evaluate("(one) => one === document.activeElement")
         assert controls.nth(number).evaluate("(one) => getComputedStyle(one).outlineStyle") == "solid"
         assert controls.nth(number).evaluate("(one) => Boolean(one.labels?.length || one.ariaLabel || one.textContent)")
-
-
-@pytest.mark.parametrize("name", ONE_EACH)
-def test_a_figure_has_colours_of_its_own_by_night(name: str, figure: Callable[..., Visit]) -> None:
-    page = figure(name, color_scheme="light").page
-    colour = "getComputedStyle(document.querySelector('figure')).getPropertyValue('--first')"
-    light = page.evaluate(colour)
-    page.emulate_media(color_scheme="dark")
-    dark = page.evaluate(colour)
-    page.evaluate("document.body.dataset.theme = 'light'")
-    assert page.evaluate(colour) == light != dark
-    page.emulate_media(color_scheme="light")
-    page.evaluate("document.body.dataset.theme = 'dark'")
-    assert page.evaluate(colour) == dark
 
 
 def test_doubles_are_written_and_read_as_python_does(figure: Callable[..., Visit]) -> None:

@@ -58,14 +58,6 @@ def test_the_search_finds_a_word(language: str, query: str, expected: str, visit
     assert visited.errors == []
 
 
-def test_chinese_is_emphasised_by_dots_and_english_by_italics(visit: Callable[..., Visit]) -> None:
-    style = "em => [getComputedStyle(em).fontStyle, getComputedStyle(em).textEmphasisStyle]"
-    chinese = visit("zh_CN/docs/lessons/04_vanishing_weights.html").page
-    assert chinese.eval_on_selector("article em", style) == ["normal", "dot"]
-    for path in ("en/docs/lessons/04_vanishing_weights.html", "zh_CN/reports/matrix.html"):
-        assert visit(path).page.eval_on_selector("article em", style) == ["italic", "none"]
-
-
 def test_the_switch_leads_to_the_same_page_and_back(visit: Callable[..., Visit]) -> None:
     page = visit("en/docs/explanations/threat_model.html").page
     page.click("nav.languages >> text=中文")
@@ -100,32 +92,6 @@ def test_the_projector_steps_through_a_page_by_one_key_without_navigation(visit:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_projector_begins_with_what_is_in_view_keeps_over_links_and_shows_what_is_touched(
-    language: str, visit: Callable[..., Visit]
-) -> None:
-    visited = visit(f"{language}/docs/lessons/06_low_bits.html#why")
-    page = visited.page
-    is_current = "(one) => one.matches('.step')"
-    page.wait_for_selector("mjx-container svg")
-    page.wait_for_function("document.querySelector('#why h2').getBoundingClientRect().top < innerHeight / 2")
-    page.keyboard.press("p")
-    assert page.locator("#why h2").evaluate(is_current)
-    page.keyboard.press("p")
-    page.goto(page.url.replace("06_low_bits.html#why", "lecturer.html"))
-    page.keyboard.press("p")
-    page.click("a[href='04_vanishing_weights.html#predict']")
-    page.wait_for_selector("html.projector #predict h2.step")
-    figure = page.locator("figure.touchable").first
-    assert not figure.evaluate(is_current)
-    figure.locator("input, button").first.focus()
-    assert figure.evaluate(is_current)
-    page.keyboard.press("Escape")
-    page.reload()
-    assert page.locator("html.projector").count() == 0
-    assert visited.errors == []
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
 def test_the_handout_is_printed_on_one_page(language: str, visit: Callable[..., Visit]) -> None:
     page = visit(f"{language}/docs/lessons/handout.html").page
     page.wait_for_selector("mjx-container svg")
@@ -143,16 +109,6 @@ def test_cards_and_slides_show_a_picture_of_every_lesson(language: str, visit: C
         assert all(pictures.evaluate_all("all => all.map((one) => one.complete && one.naturalWidth > 0)"))
     linked = pictures.evaluate_all("all => all.map((one) => one.closest('a').href === one.src)")
     assert linked == [True] * 12
-
-
-def test_pictures_are_dark_by_night_and_keep_their_size_on_a_phone(visit: Callable[..., Visit]) -> None:
-    page = visit("en/docs/lessons/04_vanishing_weights.html", color_scheme="light", viewport=PHONE).page
-    dark = "(one) => getComputedStyle(one).filter.startsWith('invert')"
-    picture = page.locator(".cell_output img").first
-    assert not picture.evaluate(dark)
-    page.emulate_media(color_scheme="dark")
-    assert picture.evaluate(dark)
-    assert picture.evaluate("(one) => one.getBoundingClientRect().width") > 500
 
 
 def _grave(faults: list[list[Any]]) -> list[list[Any]]:
