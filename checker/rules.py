@@ -33,6 +33,9 @@ LIMIT = 1 << 53
 MOST_SPREAD = 1 << 46
 """Steps that noise spreads at most; beyond 2^62, where arrays of noise end, there is less than 2^−90000 of it."""
 
+MOST_STEPS = 1 << 12
+"""Of levels, or bits of tickets."""
+
 MOST_PEOPLE = 64
 """Answers of which the law of a shuffle is found."""
 
@@ -435,6 +438,21 @@ def select_base2(fields: Fields) -> Release:
     return Release(asked.neighbours, (ApproximateDP(_ln_above(1 / ratio) * (1 if asked.monotone else 2)),))
 
 
+def select_fixed_work(fields: Fields) -> Release:
+    """Integer weights of levels, W(l) ≥ W(l + 1) ≥ ratio·W(l), and tickets within 2 of each outcome's share p ≥ M.
+
+    Levels count from the best outcome and move by 2·steps at most between neighbours, or by `steps` if monotone, so
+    that shares change by R = ratio^(−2·steps) or ratio^−steps: a probability by (R·M + 2)/(M − 2), M = 2^spare.
+    """
+    asked, ratio = scores(fields.take("query")), _dyadic(fields)
+    steps, spare = fields.at_least("steps", 1), fields.at_least("spare", 2)
+    fields.at_least("precision", 1)
+    if steps > MOST_STEPS or spare > MOST_STEPS:
+        raise Refused(f"steps and spare may be {MOST_STEPS} at most")
+    share, change = 1 << spare, 1 / ratio ** (steps if asked.monotone else 2 * steps)
+    return Release(asked.neighbours, (ApproximateDP(_ln_above((change * share + 2) / (share - 2))),))
+
+
 def _dyadic(fields: Fields) -> Fraction:
     ratio = fields.positive("ratio")
     if ratio >= 1 or ratio.denominator.bit_count() > 1:
@@ -703,6 +721,7 @@ MECHANISMS = _by_constructor(
     permute_and_flip,
     noisy_max,
     select_base2,
+    select_fixed_work,
     kernel,
     snapped,
     response,

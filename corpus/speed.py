@@ -19,7 +19,7 @@ from mechanisms.core.grid import Grid
 from mechanisms.core.noisy import Noisy
 from mechanisms.core.term import Mechanism
 from mechanisms.exponential.base2.eta import BaseTwoEta
-from mechanisms.exponential.exact import exact_exponential, exact_exponential_base2
+from mechanisms.exponential.exact import exact_exponential, exact_exponential_base2, exact_exponential_fixed_work
 from mechanisms.exponential.naive import naive_exponential_stabilised
 from mechanisms.gaussian.exact import exact_discrete_gaussian, exact_rounded_gaussian
 from mechanisms.laplace.exact import exact_discrete_laplace, exact_rounded_laplace
@@ -69,6 +69,7 @@ def collect(settings: Settings) -> Collected:
     ]
     others = {
         "base2": exact_exponential_base2(eta=BaseTwoEta.from_epsilon(EPSILON, y=16), utility_range=RANGE),
+        "fixed": exact_exponential_fixed_work(epsilon=EPSILON, utility_range=RANGE),
     }
     return Collected(
         timings={

@@ -26,6 +26,7 @@ from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Role
 from experiments.common import curves
 from experiments.common.paragraphs import PARAGRAPHS
+from experiments.targets import exact_exponential_fixed_work
 from experiments.targets.making import of_term
 from mechanisms.laplace.exact import exact_two_sided_geometric
 from mechanisms.laplace.naive import naive_two_sided_geometric
@@ -38,6 +39,7 @@ TRIALS = 4_000
 RANGE = 15
 PAIR = NeighbouringPair(RANGE // 2 + 1, RANGE // 2, None)
 """Integers, which `NeighbouringPair.answers` would make doubles of."""
+UTILITIES = NeighbouringPair.utilities([0.0] * 5, [0.0, -1.0, -1.0, -1.0, -1.0], sensitivity=1.0)
 
 
 def naive_geometric(epsilon: float = 1.0) -> Target:
@@ -52,8 +54,9 @@ def exact_fixed_work(epsilon: float = 1.0) -> Target:
 
 
 OBSERVED = (
-    (naive_geometric, "naive geometric, output and bits", Role.NAIVE),
-    (exact_fixed_work, "fixed-work geometric, output and bits", Role.EXACT),
+    (naive_geometric, PAIR, "naive geometric, output and bits", Role.NAIVE),
+    (exact_fixed_work, PAIR, "fixed-work geometric, output and bits", Role.EXACT),
+    (exact_exponential_fixed_work, UTILITIES, "fixed-work selection, output and bits", Role.OTHER),
 )
 
 
@@ -64,9 +67,9 @@ def collect(settings: Settings) -> Collected:
     run = partial(audit, alpha=alpha, seed=settings.seed)
     findings = [
         finding
-        for make, *_ in OBSERVED
+        for make, pair, _, _ in OBSERVED
         for epsilon in EPSILONS
-        for finding in run(seeing_work(make(epsilon)), [BlackBox((PAIR,))], trials=trials, spend_all=True)
+        for finding in run(seeing_work(make(epsilon)), [BlackBox((pair,))], trials=trials, spend_all=True)
     ]
     (soonest,) = run(seeing_work(naive_geometric(SHOWN)), [BlackBox((PAIR,))], trials=TRIALS)
     (_, bits), *_ = seeing_work(exact_fixed_work(SHOWN)).outputs(PAIR.first, 1, np.random.default_rng(settings.seed))
@@ -77,7 +80,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     """Advantage of counted work against ε."""
     counted = [
         curves.estimate_series([asdict(_size(finding)) for finding in _findings(data, make)], EPSILONS, label, role)
-        for make, label, role in OBSERVED
+        for make, _, label, role in OBSERVED
     ]
     # The better guess from the ideal output has (1 − q)/(1 + q) for q = e^−ε.
     alone = [-math.expm1(-epsilon) / (1 + math.exp(-epsilon)) for epsilon in EPSILONS]
@@ -104,7 +107,7 @@ def _size(finding: Finding) -> Estimate:
 def explain(data: dict[str, Any]) -> str:
     """Say what the counted work gives away."""
     found = (curves.finding_at(_findings(data, make), SHOWN) for make, *_ in OBSERVED)
-    naive, fixed = (_size(finding).estimate for finding in found)
+    naive, fixed, selection = (_size(finding).estimate for finding in found)
     return PARAGRAPHS["observed_work"].format(
-        naive=naive, fixed=fixed, ceiling=PrivacyClaim(SHOWN).ceiling, **data["measured"]
+        naive=naive, fixed=fixed, selection=selection, ceiling=PrivacyClaim(SHOWN).ceiling, **data["measured"]
     )

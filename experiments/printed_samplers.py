@@ -3,7 +3,7 @@
 The printed forms are those of Ilvento 2020, 'Implementing the Exponential Mechanism with Base-2 Differential Privacy',
 section 3.3, Algorithms 2 to 4; proposition 3.6 is measured beside them. The published form has the comparisons and the
 precision of the implementation that came with the paper. `mechanisms.exponential.base2.weighted_sampling` holds the
-corrected forms of Algorithms 2 and 3 and says what was corrected; Algorithm 4 has the law of Algorithm 2.
+corrected forms and says what was corrected.
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ from mechanisms.core.rounding import exp_above, log_above
 from mechanisms.core.select import scaled
 from mechanisms.core.threshold import least_threshold
 from mechanisms.exponential.base2.eta import BaseTwoEta
+from mechanisms.exponential.base2.precision import empirical_precision
 from mechanisms.gaussian.exact import exact_fixed_work_gaussian
 from tests.checker.making import TERMS
 
@@ -109,6 +110,10 @@ RESULTS: dict[str, Callable[[], Any]] = {
     "the epsilon of an eta": lambda: BaseTwoEta(12345, 20, 3).epsilon(),
     "the epsilon of the eta of 1": lambda: BaseTwoEta(1, 1).epsilon(),
     "the epsilon of a large eta": lambda: BaseTwoEta(1, 3000).epsilon(),
+    "the empirical precision": lambda: empirical_precision(BaseTwoEta(5, 3), 40, 1000),
+    "the empirical precision for weights that fall fast and many outcomes": lambda: empirical_precision(
+        BaseTwoEta(1, 30), 3, 10**6
+    ),
     "a scaled exponential": lambda: scaled(mpq(40, 3), 64),
     **{f"the law {law}": lambda law=law: law_and_draws(law) for law in LAWS},  # type: ignore[misc]
     **{f"the term {name}": lambda name=name: claim_and_draws(name) for name in TERMS},  # type: ignore[misc]

@@ -65,6 +65,12 @@ def exact_exponential_base2(epsilon: float = 1.0) -> Target:
 
 
 @named
+def exact_exponential_fixed_work(epsilon: float = 1.0) -> Target:
+    """Exponential mechanism with a dyadic law of its own, the same bits and operations for every draw."""
+    return _of(exact.exact_exponential_fixed_work(epsilon=epsilon, utility_range=UTILITY_RANGE), epsilon)
+
+
+@named
 def naive_laplace_noisy_max(epsilon: float = 1.0) -> Target:
     """Report noisy max with Laplace noise, in doubles."""
     return selection(naive_noisy_max.naive_laplace_noisy_max, epsilon)

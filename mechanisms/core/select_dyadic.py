@@ -1,6 +1,8 @@
 """Selection by weights that are powers of a dyadic rational: integers over one power of two, and no real numbers.
 
-Source: Ilvento 2020, 'Implementing the Exponential Mechanism with Base-2 Differential Privacy', section 3.
+Sources: Ilvento 2020, 'Implementing the Exponential Mechanism with Base-2 Differential Privacy', section 3; Balcer and
+Vadhan 2018, 'Differential Privacy on Finite Computers' (why bounded time needs probabilities of finite precision). The
+table of weights and the tickets of `SelectFixedWork` are our own.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Any
 
@@ -22,11 +24,14 @@ from mechanisms.core.claims import ApproximateDP
 from mechanisms.core.numbers import convert, count, rational
 from mechanisms.core.rounding import log_above
 from mechanisms.core.scores import Scored, Scores
-from mechanisms.core.term import OfQuery
+from mechanisms.core.term import OfQuery, OneByOne
 from mechanisms.randomness import REJECTED, RandomBits
 
 MOST_BITS = 1 << 30
 """The most bits that a weight may have, 128 MiB."""
+
+MOST_LEVELS = 1 << 20
+"""The most levels that a table of weights may have."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +142,135 @@ def _level(weights: Weights, levels: tuple[int, ...], counts: tuple[int, ...], b
     return REJECTED
 
 
+@dataclass(frozen=True)
+class SelectFixedWork(OfQuery):
+    """Select by one ticket of public length, with the same number of operations for all utilities.
+
+    A utility lies s·Δu below the top of the range; a = ⌊steps·s⌋, and its level is l = min(a − min a, the last level).
+    Neighbours' a are at most `steps` apart (floor is monotone and commutes with whole steps), so an l moves by at
+    least −steps − t and at most steps − t where min a moves by t, and clamping adds nothing. Weights are W(0) =
+    2^precision and W(l + 1) = ⌈ratio·W(l)⌉, so that W(l) ≥ W(l + 1) ≥ ratio·W(l): a weight, and the sum of the weights,
+    falls by a factor of ratio^(steps − t) at most and rises by ratio^−(steps + t) at most, and their quotient changes
+    by R = ratio^(−2·steps) at most. If all utilities move the same way, l moves by −t to steps − t, 0 ≤ t ≤ steps, or
+    the other way round, and R = ratio^−steps.
+
+    Of 2^k tickets, an outcome of share p = w·2^k/T has more than p − 2 and fewer than p + 2 (`Tickets`), and p ≥ M =
+    2^spare as no weight is 0. So a probability changes by a factor of at most (R·p + 2)/(p − 2) ≤ (R·M + 2)/(M − 2).
+
+    Args:
+        query: gives the utilities.
+        ratio: how much of its weight an outcome keeps from one level to the next, dyadic, above 0 and below 1.
+        steps: how many levels the sensitivity spans.
+        precision: the heaviest weight is 2^precision.
+        spare: how many bits of tickets the lightest outcome has at least, 2 or more.
+    """
+
+    query: Scores
+    ratio: Fraction
+    steps: int = 1
+    precision: int = 64
+    spare: int = 64
+
+    def __post_init__(self) -> None:
+        convert(self, dyadic, "ratio")
+        for name, least in (("steps", 1), ("precision", 1), ("spare", 2)):
+            object.__setattr__(self, name, count(name, getattr(self, name), least))
+        if len(self.weights) > MOST_LEVELS:
+            raise ValueError(f"weights would have more than {MOST_LEVELS} levels; narrow the range or raise epsilon")
+
+    @cached_property
+    def weights(self) -> tuple[int, ...]:
+        """The weights of the levels, until they no longer fall or the range ends; deeper levels have the last one."""
+        span = (self.query.upper - self.query.lower) / self.query.sensitivity
+        weights = [1 << self.precision]
+        while len(weights) <= min(self.steps * math.ceil(span), MOST_LEVELS):
+            following = math.ceil(weights[-1] * self.ratio)
+            if following == weights[-1]:
+                break
+            weights.append(following)
+        return tuple(weights)
+
+    @property
+    def claim(self) -> ApproximateDP:
+        """ε-DP with ε = ln((R·M + 2)/(M − 2)), rounded up."""
+        by_weights = 1 / self.ratio ** (self.steps if self.query.monotone else 2 * self.steps)
+        return ApproximateDP(log_above((by_weights * (1 << self.spare) + 2) / ((1 << self.spare) - 2)))
+
+    def prepared(self, data: Any) -> OneByOne:
+        """Look at the data; see `Mechanism.prepared`."""
+        depths = _depths(self.query, self.query.of(data), self.steps)
+        best, last = min(depths), len(self.weights) - 1
+        levels = tuple(min(depth - best, last) for depth in depths)
+        tickets = Tickets(len(levels), self.precision, self.spare)
+        table = tickets.padded(self.weights)
+        return OneByOne(lambda bits: tickets.winner([table[level] for level in levels], bits))
+
+
+@dataclass(frozen=True)
+class Tickets:
+    """Shares out 2^k integers by weights: k = h + spare, and the sum T of the weights is at most 2^h.
+
+    With C the sum of the weights before an outcome and Q = ⌊2^(k + h)/T⌋, its first ticket is ⌊C·Q/2^h⌋: more than
+    C·2^k/T − 2, as C ≤ 2^h, and at most C·2^k/T.
+
+    Every ticket of k bits is drawn, and each number is looked up, added, multiplied, shifted and compared, whatever the
+    weights. To all weights, sums, remainders and quotients a public power of two is added, so that their lengths are
+    public too; Q is found digit by digit, as the steps of a division would depend on the numbers. Python promises
+    nothing about the time of an operation: a comparison ends at the first word that differs, a look-up leaves its trace
+    in a cache.
+
+    Args:
+        outcomes: how many there are.
+        precision: no weight is more than 2^precision.
+        spare: as for `SelectFixedWork`.
+    """
+
+    outcomes: int
+    precision: int
+    spare: int
+
+    @property
+    def bits(self) -> int:
+        """k, the length of a ticket."""
+        return self._shift + self.spare
+
+    @property
+    def _shift(self) -> int:
+        """h: the sum of the weights is at most 2^h."""
+        return self.precision + (self.outcomes - 1).bit_length()
+
+    @property
+    def pad(self) -> int:
+        """What is added to each weight, and to each sum."""
+        return 4 << self._shift
+
+    def padded(self, weights: Iterable[int]) -> list[int]:
+        """Return weights as the other functions take them."""
+        return [self.pad + weight for weight in weights]
+
+    def winner(self, padded: list[int], bits: RandomBits) -> int:
+        """Draw an outcome by their weights."""
+        thresholds = self.thresholds(padded)
+        ticket = bits.take(self.bits)
+        return sum(ticket >= threshold for threshold in thresholds)
+
+    def thresholds(self, padded: list[int]) -> list[int]:
+        """Return the first ticket of each outcome but the first."""
+        shift, pad, digits = self._shift, self.pad, self.bits + (self.outcomes - 1).bit_length() + 1
+        sums = [total - others * pad for others, total in enumerate(accumulate(padded))]
+        remainder, quotient = pad + (1 << self.precision - 1), 1
+        for _ in range(digits):
+            doubled = 2 * remainder - pad
+            digit = doubled >= sums[-1]
+            remainder = doubled + pad - (pad, sums[-1])[digit]
+            quotient = 2 * quotient + digit
+        # (C + pad)·(Q + 2^digits)/2^h = C·Q/2^h + C·2^(digits − h) + 4·Q + 4·2^digits; each term is padded.
+        return [
+            (before * quotient >> shift) + (4 << digits) - ((before << digits - shift) + 4 * quotient)
+            for before in sums[:-1]
+        ]
+
+
 def dyadic(name: str, value: Any) -> Fraction:
     """Take a public number between 0 and 1 whose denominator is a power of two."""
     ratio = rational(name, value)
@@ -148,3 +282,16 @@ def dyadic(name: str, value: Any) -> Fraction:
 def _shortfalls(query: Scores, utilities: Scored) -> list[Fraction]:
     """Measure how far utilities lie below the top of the range, in units of the sensitivity."""
     return [(query.upper - Fraction(utility)) / query.sensitivity for utility in utilities]
+
+
+def _depths(query: Scores, utilities: Scored, steps: int) -> list[int]:
+    """Return ⌊steps·s⌋ of each utility: by as many operations for all doubles, where these can count the levels."""
+    factor = steps / query.sensitivity
+    top = query.upper * factor
+    whole = all(end.denominator == 1 and abs(end) <= 1 << 52 for end in (top, query.lower * factor))
+    shifts = factor.denominator == factor.numerator.bit_count() == 1 and factor <= 1 << 512
+    if whole and shifts and isinstance(utilities, np.ndarray):
+        depths: NDArray[np.int64] = (int(top) - np.ceil(utilities * float(factor))).astype(np.int64)
+        listed: list[int] = depths.tolist()
+        return listed
+    return [math.floor(steps * shortfall) for shortfall in _shortfalls(query, utilities)]

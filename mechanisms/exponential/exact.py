@@ -1,4 +1,4 @@
-"""The exponential mechanism, exactly: in base e and in base 2.
+"""The exponential mechanism, exactly: in base e, in base 2, and with work that is the same for all utilities.
 
 Each function takes public parameters and returns a term of `mechanisms.core`, which draws, states its claim, and is
 what a certificate describes. Its data are one utility an outcome, shape (outcomes,), larger is better: doubles,
@@ -8,11 +8,16 @@ range, and utilities outside the range are clamped to it. README.md says why eac
 
 from __future__ import annotations
 
-from mechanisms.core.numbers import Number, positive
+from fractions import Fraction
+
+from mechanisms.core.numbers import Number, count, positive
 from mechanisms.core.scores import WIDEST_RANGE, utilities
 from mechanisms.core.select import Select
-from mechanisms.core.select_dyadic import SelectBase2
+from mechanisms.core.select_dyadic import SelectBase2, SelectFixedWork
 from mechanisms.exponential.base2.eta import BaseTwoEta
+
+_DECAY_BITS = 64
+_RESERVED = Fraction(1, 1 << 32)  # the share of ε that rounding the tickets may use
 
 
 def exact_exponential(
@@ -45,3 +50,21 @@ def exact_exponential_base2(
     When u/Δu is not an integer, the law is the average over its random roundings.
     """
     return SelectBase2(utilities(sensitivity, utility_range, monotone), eta.decay)
+
+
+def exact_exponential_fixed_work(
+    *,
+    epsilon: Number,
+    utility_range: tuple[Number, Number],
+    sensitivity: Number = 1,
+    monotone: bool = False,
+    steps: int = 1,
+    precision: int = 64,
+) -> SelectFixedWork:
+    """Select by the same bits and operations for all utilities, about in proportion to exp(ε·u/(2Δu)): ε-DP."""
+    exact = positive("epsilon", epsilon)
+    rate = exact * (1 - _RESERVED) / count("steps", steps)
+    eta = BaseTwoEta.from_epsilon(rate, y=_DECAY_BITS, monotone=monotone)
+    # ln((R·M + 2)/(M − 2)) ≤ ln R + 5/M, and 5/M ≤ 2^−32·ε for M = 2^spare.
+    spare = 35 + int(1 / exact).bit_length()
+    return SelectFixedWork(utilities(sensitivity, utility_range, monotone), eta.decay, steps, precision, spare)

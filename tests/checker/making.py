@@ -32,7 +32,7 @@ from mechanisms.core.restated import Restated
 from mechanisms.core.sample import FixedSample, PoissonSample
 from mechanisms.core.scores import Utilities
 from mechanisms.core.select import Select
-from mechanisms.core.select_dyadic import SelectBase2
+from mechanisms.core.select_dyadic import SelectBase2, SelectFixedWork
 from mechanisms.core.smooth import Smooth
 from mechanisms.core.snapped import Snapped
 from mechanisms.core.term import Mechanism
@@ -88,6 +88,8 @@ TERMS: dict[str, Mechanism] = {
     "noisy_max": NoisyMax(UTILITIES, Fraction(4, 3)),
     "base2": SelectBase2(UTILITIES, Fraction(3, 4)),
     "base2_monotone": SelectBase2(MONOTONE, Fraction(3, 4)),
+    "fixed_work": SelectFixedWork(UTILITIES, Fraction(3, 4), 2, 16, 8),
+    "fixed_work_monotone": SelectFixedWork(MONOTONE, Fraction(3, 4), 2, 16, 8),
     "kernel": Kernel(ANSWER, -1, ((5, 2, 1), (3, 3, 2), (2, 3, 3), (1, 3, 4))),
     "kernel_approximate": Kernel(ANSWER, -1, ((6, 2, 0), (4, 2, 2), (1, 4, 3)), Fraction(1, 2)),
     "distances": SelectBase2(Distances(Fraction(1, 3), Fraction(-1), Fraction(2), Grid(-1)), Fraction(3, 4)),

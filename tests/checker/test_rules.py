@@ -51,6 +51,7 @@ WORSE: dict[str, list[tuple[Any, ...]]] = {
     "select_zcdp": [("epsilon", Fraction(1, 2))],
     "permute": [("epsilon", Fraction(1, 2))],
     "base2_monotone": [("ratio", Fraction(1, 2)), ("query", "monotone", False)],
+    "fixed_work_monotone": [("steps", 3), ("ratio", Fraction(1, 2)), ("spare", 7), ("query", "monotone", False)],
     "kernel": [("query", "sensitivity", 3), ("query", "grid", "exponent", -2), ("rows", 2, [1, 3, 4])],
     "kernel_approximate": [("epsilon", Fraction(1, 3)), ("rows", 0, [7, 1, 0]), ("epsilon", None)],
     "distances": [("ratio", Fraction(1, 2))],
@@ -126,6 +127,7 @@ WRONG: dict[str, list[tuple[Any, ...]]] = {
     "select": [("query", "lower", 9), ("query", "monotone", 1), ("epsilon", rational(Fraction(1, 2**901)))],
     "noisy_max": [("epsilon", rational(Fraction(1, 2**46)))],
     "base2": [("ratio", rational(Fraction(2, 3))), ("ratio", 1)],
+    "fixed_work": [("spare", 1), ("steps", 0), ("precision", 0)],
     "kernel": [
         ("query", {"is": "Counts"}),
         ("lower", 1 << 53),

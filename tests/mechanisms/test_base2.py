@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from itertools import combinations_with_replacement
 
 import gmpy2
@@ -13,12 +14,13 @@ from hypothesis import strategies as st
 
 from attacklab.model.random_bits import TapedBits
 from mechanisms.exponential.base2.eta import BaseTwoEta
-from mechanisms.exponential.base2.precision import worst_case_precision
+from mechanisms.exponential.base2.precision import empirical_precision, worst_case_precision
 from mechanisms.exponential.base2.weighted_sampling import (
     IntegerWeights,
     Sampler,
     sample_by_bisection,
     sample_by_rejection,
+    sample_by_rejection_rounds,
 )
 from tests.mechanisms.enumeration import law_of
 
@@ -84,22 +86,38 @@ def least_sufficient_precision(eta: BaseTwoEta, spread: int, outcomes: int) -> i
 
 @pytest.mark.parametrize("eta", ETAS, ids=str)
 @pytest.mark.parametrize(("spread", "outcomes"), [(0, 1), (3, 1), (0, 6), (1, 2), (4, 2), (2, 5), (3, 4), (1, 9)])
-def test_the_precision_suffices_for_every_sum_and_is_not_wasteful(eta: BaseTwoEta, spread: int, outcomes: int) -> None:
+def test_both_precisions_suffice_for_every_sum_and_are_not_wasteful(
+    eta: BaseTwoEta, spread: int, outcomes: int
+) -> None:
     least = least_sufficient_precision(eta, spread, outcomes)
     assert worst_case_precision(eta, spread, outcomes) >= least
-    if outcomes > 1 and spread > 0:
-        assert worst_case_precision(eta, spread, outcomes) == least
+    assert empirical_precision(eta, spread, outcomes) >= least
+    if outcomes > 1:
+        assert empirical_precision(eta, spread, outcomes) < 2 * least
+        if spread > 0:
+            assert worst_case_precision(eta, spread, outcomes) == least
 
 
-SAMPLERS = [sample_by_rejection, sample_by_bisection]
+TWO_ROUNDS = partial(sample_by_rejection_rounds, rounds=2)
+SAMPLERS = [sample_by_rejection, sample_by_bisection, TWO_ROUNDS]
 WEIGHTS = [(1,), (7,), (8,), (1, 1, 1), (5, 3), (0, 3, 0, 5, 0), (1, 2, 4, 8, 1), (16, 1, 15, 2), (1,) * 13]
 
 
-@pytest.mark.parametrize("sampler", SAMPLERS, ids=["rejection", "bisection"])
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=["rejection", "bisection", "rounds"])
 @pytest.mark.parametrize("values", WEIGHTS, ids=str)
 def test_every_index_has_exactly_its_share(sampler: Sampler, values: tuple[int, ...]) -> None:
     expected = {i: Fraction(weight, sum(values)) for i, weight in enumerate(values) if weight}
     assert law_of(sampler, IntegerWeights(values)) == expected
+
+
+def test_algorithm_4_always_uses_its_rounds_and_keeps_the_first_in_range() -> None:
+    for drawn, index in [(0b11_10, 2), (0b10_11, 2), (0b01_10, 1)]:
+        tape = TapedBits(drawn, 4)
+        assert TWO_ROUNDS(IntegerWeights((1, 1, 1)), tape) == index
+        assert tape.left == 0
+    longer = TapedBits(0b11_11_11_01, 8)
+    assert TWO_ROUNDS(IntegerWeights((1, 1, 1)), longer) == 1
+    assert longer.left == 0
 
 
 def test_bisection_takes_no_bit_beyond_the_one_that_decides() -> None:

@@ -37,7 +37,7 @@ from mechanisms.core.restated import Restated
 from mechanisms.core.sample import FixedSample, PoissonSample, spent_on_sample
 from mechanisms.core.scores import Utilities, utilities
 from mechanisms.core.select import Select
-from mechanisms.core.select_dyadic import SelectBase2
+from mechanisms.core.select_dyadic import SelectBase2, SelectFixedWork
 from mechanisms.core.smooth import Smooth, smooth
 from mechanisms.core.snapped import Snapped
 from mechanisms.core.table import Table
@@ -139,8 +139,9 @@ NOISE: list[tuple[str, Call]] = [
 TERMS: list[tuple[str, Call]] = [
     ("epsilon/sensitivity", lambda: Select(Utilities(), Fraction(1, 2**1000))),
     *(("ratio", partial(SelectBase2, RANGE, ratio)) for ratio in (0, 1, Fraction(2, 3), 1.5, -HALF)),
+    *(("ratio", partial(SelectFixedWork, RANGE, ratio)) for ratio in (0, 1, THIRD, -HALF, Fraction(3, 2))),
     ("range", lambda: SelectBase2(utilities(utility_range=(-(2**40), 0)), HALF)),
-    ("outcome", lambda: SelectBase2(RANGE, HALF).release([], TapedBits(0, 0))),
+    ("outcome", lambda: SelectFixedWork(RANGE, HALF).release([], TapedBits(0, 0))),
     ("threshold", lambda: stream(1, HALF)),
     ("pure DP", lambda: stream(1, 1, GAUSSIAN, GAUSSIAN)),
     ("DP", lambda: stream(1, 1, SURE, GAUSSIAN)),
@@ -235,6 +236,8 @@ def test_what_is_left_out_is_the_least_that_is_promised() -> None:
         "upper": {"rational": str(2**1022)},
         "monotone": False,
     }  # fmt: skip
+    fixed = SelectFixedWork(RANGE, HALF)
+    assert (fixed.steps, fixed.precision, fixed.spare) == (1, 64, 64)
     assert CountFrom().bound == 1
     assert not Select(RANGE, ONE).concentrated
     assert not Total(0, 1, WHOLE).above_lower
@@ -251,6 +254,7 @@ def test_what_is_left_out_is_the_least_that_is_promised() -> None:
         lambda beyond: Distances(ONE, ONE, Fraction((1 << 20) + beyond), WHOLE),
         lambda beyond: Distances(ONE, ONE, Fraction(2 - beyond), WHOLE),
         lambda beyond: SelectBase2(utilities(utility_range=(0, (1 << 30) + beyond)), HALF),
+        lambda beyond: SelectFixedWork(RANGE, HALF, spare=2 - beyond),
         lambda beyond: Kernel(Answer(ONE, WHOLE), (1 << 53) - 2 + beyond, ((1, 1, 2), (1, 1, 2))),
         lambda beyond: Kernel(Answer(ONE, WHOLE), -(1 << 53) - beyond, ((1, 1), (1, 1))),
         lambda beyond: Kernel(Answer(ONE, WHOLE), 0, ((1, 1 - beyond),)),

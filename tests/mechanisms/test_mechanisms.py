@@ -26,6 +26,7 @@ from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact import (
     exact_exponential,
     exact_exponential_base2,
+    exact_exponential_fixed_work,
     exact_exponential_zcdp,
 )
 from mechanisms.local_sensitivity.exact import (
@@ -96,6 +97,7 @@ SELECTIONS: dict[partial[Mechanism], Claim] = {
     partial(exact_exponential, epsilon=1): ONE,
     partial(exact_exponential_zcdp, epsilon=1): ZeroConcentratedDP(Fraction(1, 8)),
     partial(exact_exponential_base2, eta=BaseTwoEta.from_epsilon(1, y=16)): ONE,
+    partial(exact_exponential_fixed_work, epsilon=1): ONE,
     partial(exact_exponential_noisy_max, epsilon=Fraction(4, 3)): FOUR_THIRDS,
     partial(exact_exponential_noisy_max, epsilon=Fraction(4, 3), monotone=True): FOUR_THIRDS,
     partial(exact_laplace_noisy_max, epsilon=Fraction(4, 3)): FOUR_THIRDS,

@@ -1,12 +1,13 @@
 """Sampling an index in proportion to integer weights, without division: every probability is exactly weight/total.
 
-Two samplers with the same law. Rejection draws a whole integer below a power of two; bisection draws it bit by bit and
-stops as soon as the bits decide.
+Three samplers with the same law. Rejection draws a whole integer below a power of two; bisection draws it bit
+by bit and stops as soon as the bits decide; rejection with a minimum of rounds hides how many rounds it took,
+up to that number.
 
-Source: Ilvento 2020, section 3.3, Algorithms 2 and 3. Where we differ from the text as printed: integers in place of
-binary fractions, so that the grid reaches the finest bit of any weight; the printed Algorithm 2 sums r_i·2^(g−i), g =
-⌊log2 total⌋, from i = 1 and never reaches 2^g; Algorithm 3's dummy outcome ends at 2^k and the index that is left is
-returned.
+Source: Ilvento 2020, section 3.3, Algorithms 2, 3 and 4. Where we differ from the text as printed: integers in
+place of binary fractions, so that the grid reaches the finest bit of any weight; the printed Algorithms 2 and 4
+sum r_i·2^(g−i), g = ⌊log2 total⌋, from i = 1 and never reach 2^g; Algorithm 3's dummy outcome ends at 2^k and the
+index that is left is returned; Algorithm 4 continues until a draw is in range *and* the rounds are reached.
 """
 
 from __future__ import annotations
@@ -76,6 +77,20 @@ def _bisected(weights: Weights, bits: RandomBits) -> int | None:
         if low >= weights.total:
             break
     return REJECTED
+
+
+def sample_by_rejection_rounds(weights: Weights, bits: RandomBits, *, rounds: int) -> int:
+    """Draw at least `rounds` times and keep the first draw below the total (Algorithm 4).
+
+    `partial(sample_by_rejection_rounds, rounds=…)` is a `Sampler`. Only the rounds beyond the
+    minimum are alike, so only these are drawn by `uniform_below`.
+    """
+    if rounds < 1:
+        raise ValueError(f"rounds must be at least 1, not {rounds}")
+    width = (weights.total - 1).bit_length()
+    draws = [bits.take(width) for _ in range(rounds)]
+    in_range = [draw for draw in draws if draw < weights.total]
+    return _index_at(weights, in_range[0] if in_range else bits.call(uniform_below, weights.total))
 
 
 def _index_at(weights: Weights, draw: int) -> int:
