@@ -1,19 +1,20 @@
-"""Which inputs are ordinary, which finding stands for all, and the flaw that the findings of an audit support."""
+"""Which inputs are ordinary, which finding stands for all, and which flaw the findings of an audit support."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 from attacklab import Domain, Target
-from attacklab.attacks import LowBitLaplace, RepeatedNoise
+from attacklab.attacks import LowBitLaplace, Precision, RepeatedNoise
 from attacklab.auditing.ordinary import UNKNOWN, best, extremeness
 from attacklab.auditing.referee import audit
 from attacklab.auditing.repairs import flaw_of
-from attacklab.model.findings import FAILURE, TOO_LITTLE, Finding, described_pair
+from attacklab.model.findings import FAILURE, ON_LATTICE, TOO_LITTLE, Finding, described_pair
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from tests.ideal import two_sided_geometric
 
@@ -106,3 +107,38 @@ def test_low_bits_of_a_gaussian_are_not_called_those_of_a_laplace_sampler() -> N
     for finding in found:
         assert (flaw := flaw_of(finding)) is not None
         assert "Laplace sampler" not in f"{finding.flaw} {flaw.repair}"
+
+
+STEP = 2.0**-20
+
+
+def on_lattice(answer: Any, trials: int, rng: np.random.Generator) -> Any:
+    return float(answer) + np.rint(rng.laplace(0.0, 0.3, trials) / STEP) * STEP
+
+
+def narrow(answer: Any, trials: int, rng: np.random.Generator) -> Any:
+    return float(answer) + 0.3 * rng.laplace(0.0, 1.0, trials).astype(np.float32).astype(float)
+
+
+def plain(answer: Any, trials: int, rng: np.random.Generator) -> Any:
+    return float(answer) + rng.laplace(0.0, 0.3, trials)
+
+
+def refuting_sampler(release: Callable[..., Any], attack: Any) -> list[Finding]:
+    target = Target.noise(release, epsilon=1.0, sensitivity=0.3)
+    return [finding for finding in audit(target, [attack], trials=2_000) if finding.refutes]
+
+
+def test_noise_on_a_lattice_is_called_that_and_no_sampler_is_blamed() -> None:
+    found = refuting_sampler(on_lattice, LowBitLaplace())
+    assert found
+    assert {finding.flaw for finding in found} == {ON_LATTICE}
+    assert all(f"by noise on the multiples of {STEP!r}" in str(finding.event) for finding in found)
+    assert ON_LATTICE in {finding.flaw for finding in refuting_sampler(on_lattice, Precision())}
+
+
+@pytest.mark.parametrize("release", [plain, narrow])
+def test_noise_of_floats_lies_on_no_lattice(release: Callable[..., Any]) -> None:
+    found = refuting_sampler(release, LowBitLaplace())
+    assert found
+    assert {finding.flaw for finding in found} == {LowBitLaplace().flaw}

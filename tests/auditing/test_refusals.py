@@ -1,4 +1,4 @@
-"""Refusals: a target that fails at a rate of its own is not accused, one whose failures tell its data is refuted."""
+"""Failures: at a rate of its own, by its data, beyond its claim, and from the first output on."""
 
 from __future__ import annotations
 
@@ -9,9 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab import Domain, Finding, Target, Verdict, audit
+from attacklab import NeighbouringPair, Relation
+from attacklab.attacks import SPECIAL_VALUES
 from attacklab.attacks.base import Attack, Scenario
-from attacklab.model.findings import FAILURE
+from attacklab.auditing.first_outputs import NAME, without_variety
+from attacklab.auditing.referee import audit
+from attacklab.cli.messages import Status
+from attacklab.cli.output import status_of
+from attacklab.model.domains import Domain
+from attacklab.model.findings import FAILURE, Finding, Verdict
+from attacklab.model.releases import one_by_one
+from attacklab.model.targets import Target
+from attacklab.pytest_plugin.report import AuditedTest
+from attacklab.reporting.sarif import Place, sarif_log
 from tests.auditing.test_referee import PAIR, ZERO, Bets, randomized_response, target_of
 from tests.ideal import two_sided_geometric
 
@@ -75,3 +85,112 @@ def test_what_the_largest_epsilon_shows_of_a_failing_target_is_no_more_than_it_h
         target_of(release), [Bets((Scenario(PAIR, (ZERO,)),))], trials=4_000, alpha=ALPHA, maximise_epsilon=True
     )
     assert 0 < finding.epsilon_lower < math.log(2)
+
+
+def failing_on_nan(utilities: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
+    if not np.isfinite(utilities).all():
+        raise ValueError("not a number")
+    return rng.integers(0, len(utilities), trials)
+
+
+def audited(domain: Domain | None = None) -> list[Finding]:
+    return audit(Target.selection(failing_on_nan, epsilon=1.0, domain=domain), [SPECIAL_VALUES], trials=1_000)
+
+
+def test_a_failure_on_nan_among_utilities_is_a_note_unless_the_domain_has_it() -> None:
+    notes = audited()
+    assert {one.verdict for one in notes} == {Verdict.NOT_APPLICABLE}
+    assert all(one.is_note for one in notes)
+    assert all("beyond the claim" in one.reason for one in notes)
+    assert any(one.refutes for one in audited(Domain(special=True)))
+    assert {one.verdict for one in audited(Domain())} == {Verdict.NOT_APPLICABLE}
+
+
+def test_a_failure_on_nan_among_records_refutes_the_claim_unless_the_domain_excludes_it() -> None:
+    def release(records: Any, trials: int, rng: np.random.Generator) -> np.ndarray:
+        if np.isnan(records).any():
+            raise ValueError("not a number")
+        return np.clip(np.nan_to_num(records), 0, 1).sum() + rng.laplace(size=trials) * 8
+
+    def refuted(domain: Domain | None) -> bool:
+        target = Target.sum(release, bounds=(0, 1), epsilon=1.0, domain=domain)
+        return any(one.refutes for one in audit(target, [SPECIAL_VALUES], trials=1_000))
+
+    assert refuted(None)
+    assert refuted(Domain())
+    assert not refuted(Domain(special=False))
+
+
+def test_notes_decide_nothing_and_are_no_result_in_sarif() -> None:
+    notes = audited()
+    assert status_of(notes) is Status.FAILED
+    (run,) = sarif_log([(note, None) for note in notes])["runs"]
+    assert run["results"] == []
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_test_does_not_fail_by_notes_nor_pass_by_notes_alone(others: int) -> None:
+    quiet = [one for one in audit(Target.noise(grid, epsilon=1.0), [SPECIAL_VALUES], trials=2_000) if one.counts]
+    assert {one.verdict for one in quiet} == {Verdict.NOT_DETECTED}
+    findings = (*audited(), *quiet[:others])
+    test = AuditedTest(test="t", place=Place("t.py"), alpha=1e-6, trials=1_000, seed=0, findings=findings)
+    assert test.failed is (others == 0)
+    assert "notes: special values" in test.failure()
+
+
+def grid(answer: float, trials: int, rng: np.random.Generator) -> np.ndarray:
+    return (math.floor(answer * 8) + rng.geometric(0.1, trials) - rng.geometric(0.1, trials)) / 8
+
+
+RNG = np.random.default_rng(1)
+KEYS = [NeighbouringPair(["a"], [], Relation.ADD_REMOVE)]
+
+
+def forgets(answer: float) -> None:
+    """Add noise, and return nothing."""
+    answer + RNG.laplace()
+
+
+def each(output: Callable[[Any, np.random.Generator], object]) -> Callable[..., list[object]]:
+    return lambda input_, trials, rng: [output(input_, rng) for _ in range(trials)]
+
+
+def hidden(answer: float, rng: np.random.Generator) -> float | None:
+    noisy = answer + rng.laplace()
+    return noisy if noisy > 50 else None
+
+
+ROWS: dict[str, tuple[Target, str]] = {
+    "no return": (Target.noise(one_by_one(forgets), epsilon=1), "returned None"),
+    "no return in a release": (Target.dataset(each(lambda *_: None), epsilon=1, pairs=KEYS), "returned None"),
+    "a constant": (Target.noise(each(lambda *_: 7.0), epsilon=1), "gave the same output"),
+    "a constant beside noise": (Target.noise(each(lambda _, rng: 0 * rng.laplace() + 3), epsilon=1), "gave the same"),
+    "the same rows": (Target.dataset(each(lambda *_: [("a", 1)]), epsilon=1, pairs=KEYS), "gave the same output"),
+    "noise": (Target.noise(lambda answer, trials, rng: answer + rng.laplace(0, 1, trials), epsilon=1), ""),
+    "no noise": (Target.noise(each(lambda answer, _: answer), epsilon=1), ""),
+    "a threshold that small answers pass rarely": (Target.noise(each(hidden), epsilon=1), ""),
+    "a key that is kept once in a thousand times": (
+        Target.dataset(each(lambda keys, rng: keys if rng.random() < 1e-3 else []), epsilon=1, pairs=KEYS),
+        "",
+    ),
+    "a choice that is nearly sure": (Target.selection(each(lambda _, rng: int(rng.random() < 1e-3)), epsilon=9), ""),
+    "it raises for 0": (Target.noise(each(lambda answer, rng: 1 / answer + rng.laplace()), epsilon=1), ""),
+    "no pair": (Target.dataset(each(lambda *_: None), epsilon=1), ""),
+}
+
+
+def test_a_function_that_always_raises_is_an_error_with_its_line() -> None:
+    finding = without_variety(Target.noise(each(lambda *_: 1 / 0), epsilon=1, name="boom"), 0)
+    assert finding is not None
+    assert finding.reason.startswith("boom raised ZeroDivisionError: division by zero at test_refusals.py:")
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_only_a_function_without_any_variety_is_an_error(name: str) -> None:
+    target, said = ROWS[name]
+    finding = without_variety(target, 0)
+    assert (finding is None) is (said == "")
+    if finding is not None:
+        assert (finding.verdict, finding.attack) == (Verdict.ERROR, NAME)
+        assert f" {said}" in finding.reason
+        assert "on both inputs: is this the function you mean?" in finding.reason

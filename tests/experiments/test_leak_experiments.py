@@ -1,4 +1,4 @@
-"""The experiments on special values, composition and observed work."""
+"""Experiments in quick runs: what is refuted and what is not; pages come from JSON alone."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from attacklab.model.findings import Finding, Verdict
 from attacklab.reporting.experiment import load_experiments
 from experiments.common.composition_bounds import (
     optimal_advantage,
@@ -65,3 +66,21 @@ def test_the_optimum_is_that_of_randomised_responses_listed_one_by_one(epsilon: 
     spent = optimal_epsilon(epsilon, answers, 1e-3)
     delta = np.maximum(first - math.exp(spent) * second, 0).sum()
     assert delta == pytest.approx(1e-3, rel=1e-6)
+
+
+NAMED = {
+    "zero_rounding": "naive_exponential",
+    "low_bit_laplace": "naive_laplace_numpy",
+}
+
+
+def refuted(data: Data) -> set[str]:
+    findings = [Finding.from_json(finding) for finding in data["findings"]]
+    return {finding.target for finding in findings if finding.verdict is Verdict.VIOLATED}
+
+
+@pytest.mark.parametrize("attack", NAMED)
+def test_an_experiment_refutes_its_naive_twin_in_a_quick_run(attack: str) -> None:
+    data = quick_record(EXPERIMENTS[attack])
+    require_page(EXPERIMENTS[attack], data)
+    assert NAMED[attack] in refuted(data)

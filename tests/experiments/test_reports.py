@@ -1,4 +1,4 @@
-"""The committed reports: a record and a page for each experiment, times kept apart, tables that fit on a page."""
+"""The committed reports: each experiment has a record and a page, tables fit on it, and figures can be read."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure as Canvas
+from matplotlib.text import Text
 
 from attacklab.model.findings import read_record
-from attacklab.reporting.experiment import load_experiments
+from attacklab.reporting import plots
+from attacklab.reporting.experiment import load_experiments, shown_data
+from attacklab.reporting.figures import Figure
 from attacklab.reporting.pages import LONGEST_TABLE, rendered
+from tests.experiments.records import Data, require_page
 
 pytestmark = pytest.mark.slow
 
@@ -67,3 +74,73 @@ def test_the_committed_pages_are_those_of_the_committed_records_and_say_where_th
     texts = rendered(REPORTS, ROOT)
     differing = [path for path, text in texts.items() if text != (path.read_text("utf-8") if path.is_file() else None)]
     assert not differing, "write them by `attacklab run --pages --output reports`"
+
+
+def texts(canvas: Canvas) -> Iterator[Text]:
+    for text in canvas.findobj(Text):
+        if text.get_text() and text.get_visible():
+            yield text
+
+
+def tick_labels(axis: Axis) -> list[Text]:
+    """What is written at the ticks in view; there are others, which are not drawn."""
+    low, high = sorted(axis.get_view_interval())
+    ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+    return [label for tick in ticks for label in (tick.label1, tick.label2) if label.get_visible() and label.get_text()]
+
+
+def written_around(axes: Axes) -> list[Text]:
+    single = [text for text in (axes.title, axes.xaxis.label, axes.yaxis.label) if text.get_text()]
+    return [*single, *tick_labels(axes.xaxis), *tick_labels(axes.yaxis)]
+
+
+def records_of(name: str) -> Data:
+    """What an experiment committed: what the seed determines, and what was timed."""
+    data, measured = (shown_data(ROOT / "reports" / folder / f"{name}.json") for folder in ("data", "measured"))
+    return {**data, "timings": measured["timings"]}
+
+
+def committed(name: str) -> list[Figure]:
+    """The figures of an experiment's committed records."""
+    data, experiment = records_of(name), EXPERIMENTS[name]
+    return experiment.figures(data) + experiment.timing_figures(data)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_figures_and_paragraph_come_from_the_records_alone(name: str) -> None:
+    require_page(EXPERIMENTS[name], records_of(name))
+
+
+@pytest.fixture(scope="module", params=EXPERIMENTS)
+def drawn(request: pytest.FixtureRequest) -> list[Canvas]:
+    """What an experiment draws of its committed records."""
+    canvases = [plots.draw(figure) for figure in committed(request.param)]
+    assert canvases
+    for canvas in canvases:
+        canvas.draw_without_rendering()
+    return canvases
+
+
+def test_no_legend_covers_data_or_text(drawn: list[Canvas]) -> None:
+    for canvas in drawn:
+        for axes in canvas.axes:
+            legend = axes.get_legend()
+            if legend is None:
+                continue
+            place = legend.get_window_extent()
+            for other in canvas.axes:
+                assert not place.overlaps(other.get_window_extent())
+                covered = [
+                    text.get_text() for text in written_around(other) if place.overlaps(text.get_window_extent())
+                ]
+                assert "".join(covered) == ""
+
+
+def test_nothing_written_is_cut_off_or_stands_in_the_axes_of_another_panel(drawn: list[Canvas]) -> None:
+    for canvas in drawn:
+        for axes in canvas.axes:
+            for text in written_around(axes):
+                place = text.get_window_extent()
+                assert 0 <= place.x0 < place.x1 <= canvas.bbox.width, text
+                assert 0 <= place.y0 < place.y1 <= canvas.bbox.height, text
+                assert not any(place.overlaps(other.get_window_extent()) for other in canvas.axes if other is not axes)

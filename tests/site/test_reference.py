@@ -1,4 +1,4 @@
-"""The reference of the built site has all that it is written from: flaws, commands, fields of a finding, functions."""
+"""The built site, read without a browser: every page and link is there, and the reference is complete."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pkgutil
 import re
 from dataclasses import fields
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -15,7 +16,7 @@ import attacklab
 from attacklab.auditing.flaws import catalogue
 from attacklab.cli import COMMANDS, command_of
 from attacklab.model.findings import Finding
-from tests.site.built import LANGUAGES, SITE, html, needs_site
+from tests.site.built import LANGUAGES, MADE, SITE, html, needs_site, pages
 
 pytestmark = needs_site
 ROOT = Path(__file__).parents[2]
@@ -70,3 +71,44 @@ def test_every_environment_has_a_dossier_with_all_that_was_published_of_it(refer
         assert page.count("known flaw</a>") == sum(row["link"] is not None for row in published), name
         assert ("Not audited yet" in page) == (not published), name
         assert {row["mechanism"] for row in published} <= set(re.findall(r"<td><p>(\w+)</p></td>", page)), name
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_site_has_a_page_for_each_document_and_no_other(language: str) -> None:
+    folder = SITE / language
+    built = {path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.html")}
+    assert built - set(MADE) == set(pages())
+
+
+@pytest.mark.parametrize("name", pages())
+def test_every_link_holds_nothing_comes_from_another_host_and_the_other_language_is_a_link_away(name: str) -> None:
+    for here, there in (LANGUAGES, LANGUAGES[::-1]):
+        path = SITE / here / f"{name}.html"
+        page = html(path)
+        assert [link for link in [*page.links, *page.loaded] if not _holds(path, link)] == []
+        assert [address for address in page.loaded if urlsplit(address).netloc] == []
+        aims = {(path.parent / link).resolve() for link in page.links if there in link}
+        assert SITE.resolve() / there / f"{name}.html" in aims
+
+
+def test_the_first_page_leads_to_both_languages() -> None:
+    assert html(SITE / "index.html").links == [f"{language}/docs/index.html" for language in LANGUAGES]
+
+
+def _holds(path: Path, link: str) -> bool:
+    parts = urlsplit(link)
+    if parts.scheme or parts.netloc:
+        return parts.scheme in ("https", "http", "mailto", "data")
+    aim = path.parent / unquote(parts.path) if parts.path else path
+    if not aim.is_file():
+        return False
+    return not parts.fragment or aim.suffix != ".html" or unquote(parts.fragment) in html(aim).anchors
+
+
+PAGE = (ROOT / "docs" / "explanations" / "what_to_sign.md").read_text("utf-8")
+
+
+def test_the_page_names_every_file_that_has_to_be_read() -> None:
+    core = [Path(path) for path in json.loads((ROOT / "checker" / "readings.json").read_bytes()) if "/core/" in path]
+    files = [path.stem for path in core]
+    assert [name for name in files if f"`{name}`" not in PAGE and name != "__init__"] == []

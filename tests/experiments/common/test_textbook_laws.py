@@ -1,4 +1,4 @@
-"""The exact figures on the textbook's flaws: two routes to each."""
+"""The exact figures on textbooks' flaws and remarks, on jumps and on smooth bounds: each by another route."""
 
 from __future__ import annotations
 
@@ -6,15 +6,24 @@ import itertools
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from scipy import integrate
 
+from attacklab.model.neighbours import NeighbouringPair, Relation
+from experiments import targets
+from experiments.common import definition_laws, selection_laws
+from experiments.common.jumps import largest_advantage, pair_at_jump, smoothed
 from experiments.common.textbook_laws import (
     moves_of_one_person,
     passing_probabilities,
     rounding_losses,
     sum_over_count_loss,
 )
+from mechanisms.core.grid import Grid
+from mechanisms.core.local import Median
+from mechanisms.core.smooth import smooth
+from tests.mechanisms.core.scripted_noise import output_law
 
 pytestmark = pytest.mark.slow
 
@@ -61,3 +70,60 @@ def test_one_person_moves_the_textbooks_aggregates_too_far_and_the_repaired_ones
     assert named["600 → 601 rows,\nmeans"] == pytest.approx(600 / 301)
     assert named["an age of −10^6,\nsum"] == pytest.approx(1e4, rel=0.01)
     assert all(move <= 1 for move in found["exact"])
+
+
+ROWS = ((0, 0), (0, 1), (1, 0), (1, 1), (None, 0), (None, 1))
+
+
+# The definition
+
+
+def test_the_sum_of_the_proof_is_needed_by_groups_and_the_theorem_allows_more() -> None:
+    delta = Fraction(1, 1 << 20)
+    for k, row in enumerate(definition_laws.group_deltas(delta, 5), 1):
+        assert row["sum"] == float(delta * (3**k - 1) / 2)
+        assert row["needed"] == pytest.approx(row["sum"], rel=1e-9)
+        assert row["neighbours"] <= float(delta)
+        assert row["theorem"] == float(k * 3 ** (k - 1) * delta)
+
+
+@pytest.mark.parametrize("power", [50, 53, 60])
+def test_a_coin_in_doubles_comes_up_too_often_below_its_grid(power: int) -> None:
+    found = definition_laws.catastrophe_deltas(power)
+    assert found["naive"] == math.ceil(2.0 ** (53 - power)) / 2.0**53
+    assert found["exact"] == found["claimed"] == 2.0**-power
+
+
+# Selections
+
+
+def test_the_law_of_the_noisiest_index_is_the_sum_over_all_noise() -> None:
+    utilities, noise = np.array([2, 0, 1]), np.arange(-40, 41)
+    mass = math.tanh(0.5) * np.exp(-np.abs(noise.astype(float)))
+    grids = np.meshgrid(*(noise + utility for utility in utilities), indexing="ij")
+    winners = np.argmax(np.stack(grids), axis=0)  # the first of equal ones
+    chances = np.einsum("i,j,k->ijk", mass, mass, mass)
+    expected = [chances[winners == index].sum() for index in range(3)]
+    assert selection_laws.index_law(utilities) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("records", [([0, 0, 3], [0, 3, 3]), ([0, 0, 0], [0, 0, 3]), ([1], [2])])
+def test_the_largest_advantage_is_half_the_sum_of_what_the_laws_differ_by(records: tuple[list[int], list[int]]) -> None:
+    term = smooth(Median(Fraction(0), Fraction(3), Grid(0)), 2, 0.05)
+    pair = NeighbouringPair.records(*records, Relation.SUBSTITUTE)
+    first, second = (output_law(term, side) for side in records)
+    distance = sum(abs(first.get(output, 0) - second.get(output, 0)) for output in {*first, *second}) / 2
+    assert largest_advantage(term, pair) == pytest.approx(float(distance), abs=1e-12)
+
+
+def test_at_a_jump_one_side_has_no_noise_and_the_other_has() -> None:
+    target, rng = targets.naive_median(1.0), np.random.default_rng(2)
+    pair = pair_at_jump(target, rng)
+    assert target.covers(pair)
+    exact, noisy = (target.outputs(side, 50, rng) for side in (pair.first, pair.second))
+    assert len(set(exact.tolist())) == 1
+    assert len(set(noisy.tolist())) == 50
+
+
+def test_a_smooth_bound_is_the_maximum_of_what_falls_by_beta_at_each_distance() -> None:
+    assert smoothed(lambda distance: 2.0**distance, [0, 1, 3], math.log(2)) == pytest.approx([1, 1, 1])
