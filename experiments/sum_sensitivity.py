@@ -43,7 +43,7 @@ WRAPPED: Rows = (
     (targets.exact_age_sum, "exact, ages in fixed point", Role.EXACT),
 )
 CAST: Rows = (
-    (targets.naive_laplace_numpy, "naive, integers near 2^60 cast", Role.NAIVE),
+    (targets.naive_laplace_numpy_on_integers, "naive, integers near 2^60 cast", Role.NAIVE),
     (targets.exact_rounded_laplace_wide, "exact, integers near 2^60", Role.EXACT),
 )
 GROUPS: Sequence[tuple[Attack, Rows]] = ((SUM_SENSITIVITY, (*ROUNDED, *WRAPPED)), (INTEGER_CAST, CAST))
@@ -124,6 +124,6 @@ def explain(data: dict[str, Any]) -> str:
         exact=curves.advantage_at(data, targets.exact_bounded_sum, 1.0),
         ideal=curves.ideal_laplace_advantage(1.0),
         wrapped=curves.advantage_at(data, targets.naive_age_sum_int16, 1.0),
-        cast=curves.advantage_at(data, targets.naive_laplace_numpy, 1.0),
+        cast=curves.advantage_at(data, targets.naive_laplace_numpy_on_integers, 1.0),
         uncast=curves.advantage_at(data, targets.exact_rounded_laplace_wide, 1.0),
     )

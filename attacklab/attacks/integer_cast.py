@@ -13,6 +13,9 @@ single step at which it jumps. Such a step is either between that answer and the
 or close behind it (a rounding). A target that holds the answer at an end of its range moves away without a jump, and is
 left alone. Where integers are refused, floats are tried; where those are refused too, the search ends.
 
+A target that gives floats, and declares no domain of integers, has doubles for its answers: an integer that is not a
+double is not tried on it. Without a cast, such a target adds doubles, whose grid `precision` looks at.
+
 A negative result does not rule out jumps of less than a few times the spread of the
 noise, or values that are wrong at a few answers only.
 
@@ -32,7 +35,7 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.attacks.base import Probe, Scenario, as_floats, origin
+from attacklab.attacks.base import Probe, Scenario, as_floats, origin, whole_only
 from attacklab.attacks.bets import half_line, half_lines, typical
 from attacklab.attacks.failures import answered
 from attacklab.attacks.released_formats import DRAWN, inferred
@@ -61,7 +64,8 @@ def integer_cast(target: Target, probe: Probe) -> Iterator[Scenario]:
     except Refused:  # it takes no integers
         least = float(least)
         outputs = answered(probe, least, DRAWN)
-    axis = _Axis(target, probe, SPREADS * max(_spread(outputs), target.sensitivity))
+    noise = SPREADS * max(_spread(outputs), target.sensitivity)
+    axis = _Axis(target, probe, noise, doubles=outputs.dtype.kind == "f" and not whole_only(target))
     tie = None
     if target.sensitivity >= 1 and isinstance(least, int):
         scales = target.sensitivity / min(target.claim.nominal.epsilon, 1.0)
@@ -84,11 +88,13 @@ class _Axis:
         target: the target.
         probe: draws its outputs.
         noise: how far typical outputs move by chance at the most.
+        doubles: whether its answers are doubles, and no other integers.
     """
 
     target: Target
     probe: Probe
     noise: float
+    doubles: bool
 
     def first_jump(self) -> Scenario | None:
         """The bet on a step above the origin, or else below, at which the typical output jumps; None if none is seen.
@@ -107,7 +113,9 @@ class _Axis:
         return abs(self.moved(second, CONFIRMED) - self.moved(first, CONFIRMED)) > self.noise
 
     def moved(self, answer: Any, probed: int = PROBED) -> float:
-        """How far the typical output is from an answer; NaN where the target does not take it."""
+        """How far the typical output is from an answer; NaN where that is not one of the target's."""
+        if self.doubles and float(answer) != answer:
+            return math.nan
         try:
             outputs = self.probe(answer, probed)
         except TargetError:

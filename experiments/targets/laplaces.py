@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
+from attacklab.model.domains import Domain
 from attacklab.model.targets import Target
 from experiments.targets.making import BIT, GRID, named, noise, of_term
 from mechanisms.core.grid import Grid
@@ -11,6 +13,8 @@ from mechanisms.laplace import exact, naive
 
 ANSWERS = (-16, 16)
 """The public range of answers of the mechanisms that need one."""
+
+INTEGERS = Domain(integers=True)
 
 WIDE_GRID = Grid(8)
 """The public grid of answers of up to 2^61."""
@@ -26,6 +30,12 @@ def naive_laplace_inverse_cdf(epsilon: float = 1.0) -> Target:
 def naive_laplace_numpy(epsilon: float = 1.0) -> Target:
     """Laplace mechanism, numpy's Generator.laplace."""
     return noise(naive.naive_laplace_numpy, epsilon)
+
+
+@named
+def naive_laplace_numpy_on_integers(epsilon: float = 1.0) -> Target:
+    """Laplace mechanism, numpy's Generator.laplace, for integers, which it casts to doubles."""
+    return replace(naive_laplace_numpy(epsilon), domain=INTEGERS)
 
 
 @named
@@ -62,7 +72,9 @@ def exact_discrete_laplace(epsilon: float = 1.0) -> Target:
 @named
 def exact_rounded_laplace_wide(epsilon: float = 1.0) -> Target:
     """Laplace mechanism, ideal noise rounded to a public grid of step 256, exact."""
-    return of_term(Target.noise, exact.exact_rounded_laplace(epsilon=epsilon, grid=WIDE_GRID), epsilon=epsilon)
+    return of_term(
+        Target.noise, exact.exact_rounded_laplace(epsilon=epsilon, grid=WIDE_GRID), epsilon=epsilon, domain=INTEGERS
+    )
 
 
 @named

@@ -21,7 +21,7 @@ REFUTED: dict[str, str] = {
     ),
     "low_bit_gaussian": "python_gauss inverse_normal half_precision binary32_ziggurat",
     "precision": "double_of_binary32 grid_of_noise_only truncated_to_bfloat16 json_record",
-    "integer_cast": "truncated_to_bfloat16 half_precision unit_scale rounded_at_halves",
+    "integer_cast": "half_precision unit_scale rounded_at_halves",
     "generator_seed": "fixed_seed pool_of_noise",
     "sum_sensitivity": "total_in_a_byte",
     "local_sensitivity": "mean_of_private_count",

@@ -98,16 +98,11 @@ def spied(kind: Kind, domain: Domain | None) -> tuple[Spy, set[str]]:
 
 
 LOST: dict[tuple[Kind, str], set[str]] = {
-    (Kind.NOISE, "doubles"): {"integer_cast"},
-    (Kind.NOISE, "whole doubles"): {"integer_cast"},
-    (Kind.NOISE, "percentages"): {"integer_cast"},
-    (Kind.NOISE, "integers from 5 to 40"): {"integer_cast"},
-    (Kind.NOISE, "around a third"): {"integer_cast"},
     (Kind.SUM, "integers from 5 to 40"): {"missing_clip"},
     (Kind.MEAN, "integers from 5 to 40"): {"missing_clip"},
     **{(Kind.SELECTION, name): {"special_values"} for name in DOMAINS if name != "special"},
 }
-"""Attacks whose inputs a domain does not have: integers that are not doubles, records out of bounds, NaN."""
+"""Attacks whose inputs a domain does not have: records out of bounds, NaN."""
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.DATASET])

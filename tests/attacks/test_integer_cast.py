@@ -29,9 +29,17 @@ def judged(target: Target) -> Finding:
     return finding
 
 
+INTEGERS = Domain(integers=True)
+
+
+def test_noise_in_doubles_is_not_taken_for_a_cast_where_no_integers_are_declared() -> None:
+    target = Target.noise(partial(naive_laplace_numpy, epsilon=1.0), epsilon=1.0)
+    assert judged(target).verdict is Verdict.NOT_APPLICABLE
+
+
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_integer_answers_cast_to_doubles_are_caught(epsilon: float) -> None:
-    target = Target.noise(partial(naive_laplace_numpy, epsilon=epsilon), epsilon=epsilon)
+    target = Target.noise(partial(naive_laplace_numpy, epsilon=epsilon), epsilon=epsilon, domain=INTEGERS)
     finding = judged(target)
     assert finding.verdict is Verdict.VIOLATED
     assert finding.advantage.estimate == 1
@@ -56,7 +64,7 @@ def test_integer_answers_cast_to_narrower_formats_are_caught_at_a_tie_of_their_o
 def test_integer_answers_rounded_half_a_step_upward_are_not_told_apart_at_a_tie() -> None:
     """The tie 2^60 + 128 and the integer above it round to the same point of a grid of step 256."""
     release = exactly(exact_rounded_laplace(epsilon=1, grid=Grid(8)).many)
-    finding = judged(Target.noise(release, epsilon=1, name="rounded"))
+    finding = judged(Target.noise(release, epsilon=1, domain=INTEGERS, name="rounded"))
     assert finding.verdict is Verdict.NOT_DETECTED
     assert finding.advantage.estimate == pytest.approx(0, abs=0.03)
 
@@ -134,4 +142,4 @@ SOUND: dict[str, Callable[..., Any]] = {
 
 @pytest.mark.parametrize("name", SOUND)
 def test_ranges_and_roundings_that_keep_the_claim_are_not_accused(name: str) -> None:
-    assert judged(Target.noise(SOUND[name], epsilon=1, name=name)).verdict is Verdict.NOT_DETECTED
+    assert judged(Target.noise(SOUND[name], epsilon=1, domain=INTEGERS, name=name)).verdict is Verdict.NOT_DETECTED
