@@ -60,6 +60,10 @@ def audit(release: Target | Stage | Callable[..., Any], /, attacks: Any = None, 
             comes with a claim besides its own.
     """
     if isinstance(release, Stage):
+        if refused := given.keys() - inspect.signature(stability).parameters.keys() | (
+            {"attacks"} if attacks else set()
+        ):
+            raise UsageTypeError(f"{release.name} is a stage, which draws nothing; leave out {', '.join(refused)}")
         return Report([stability(release, **given)])
     settings = {name: given.pop(name) for name in SETTINGS & given.keys()}
     if isinstance(release, Target):

@@ -45,6 +45,10 @@ def command(
     ] = None,
     trials: Annotated[int | None, option(BUDGET, TRIALS, min=1, metavar="N")] = None,
     alpha: Alpha = DEFAULT_ALPHA,
+    relax: Annotated[
+        float | None,
+        option(BUDGET, "Of a stage: room for rounding, as a part of its claim, such as 1e-12 [default: 0]", min=0.0),
+    ] = None,
     seed: Seed = 0,
     spend_all: Annotated[
         bool, option(BUDGET, "Draw all trials, even after the claim is refuted, for closer bounds", "--spend-all")
@@ -74,12 +78,14 @@ def command(
     ):
         loaded = asked.load()
         if isinstance(loaded, Stage):
-            if attack or trials or workers:
-                raise UsageError(
-                    f"{loaded.name} is a stage, which draws nothing: leave out --attack, --trials, --workers"
-                )
-            found = stability(loaded, seed=seed)
-            findings = [replace(found, replay=f"attacklab audit {asked.spec()} --seed {seed}")]
+            given = {"attack": attack, "trials": trials, "alpha": alpha != DEFAULT_ALPHA, "spend-all": spend_all}
+            if refused := [f"--{name}" for name, value in (given | {"workers": workers}).items() if value]:
+                raise UsageError(f"{loaded.name} is a stage, which draws nothing; leave out {', '.join(refused)}")
+            found = stability(loaded, relax=relax or 0.0, seed=seed)
+            again = asked.spec({"--relax": relax, "--seed": seed})
+            findings = [replace(found, replay=f"attacklab audit {again}")]
+        elif relax is not None:
+            raise UsageError(f"--relax is for stages, and {loaded.name} is not one; leave it out, or add --kind stage")
         else:
             settings: dict[str, Any] = {"trials": trials, "alpha": alpha, "seed": seed, "spend_all": spend_all}
             settings |= {"spec": asked.spec(), "say": say if verbose else _silent, "load": elsewhere.load}

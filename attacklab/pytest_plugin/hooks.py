@@ -212,6 +212,8 @@ def _audited(
 
     claimed = _claimed(item, target, FIXTURE)
     if isinstance(claimed, Stage):
+        if attacks is not None or ideal_noise:
+            raise UsageTypeError(f"{claimed.name} is a stage, which draws nothing; leave out attacks and ideal_noise")
         found = replace(stability(claimed, seed=run.seed), replay=shlex.join(["pytest", item.nodeid]))
         return _test_of(item, [found], seed=run.seed)
     if attacks is not None and not attacks:

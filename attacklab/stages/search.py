@@ -3,6 +3,9 @@
 No sample is drawn and chance has no part in it: a claim is refuted by two inputs and two outputs, whose distance is
 exact. What is found is made small: first the records that both datasets have are left out, then the rest are rounded.
 That a claim held wherever it was tried proves nothing, unless every dataset of a finite domain was.
+
+The search runs in a process of its own, so a call that does not end, or that ends its process, ends nothing else. What
+cannot be sent there, such as a transformation of OpenDP, runs here without a limit.
 """
 
 from __future__ import annotations
@@ -12,14 +15,18 @@ import copy
 import inspect
 import itertools
 import math
+import os
+import pickle
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, MappingView, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+import cloudpickle
 import numpy as np
 from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from hypothesis import seed as seeded
@@ -35,6 +42,9 @@ from attacklab.model.files import from_here
 from attacklab.model.findings import Counterexample, Finding, Reach, Scope, Verdict, Witness, described_pair
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.stage import Stage
+from attacklab.processes.fresh import run_in_fresh_processes
+from attacklab.processes.programs import NoAnswer, TooLate
+from attacklab.processes.sending import CannotBeSent
 from attacklab.stages.distances import Distance, Unmeasurable, powered_distance
 from attacklab.stages.inputs import (
     Neighbours,
@@ -73,6 +83,12 @@ SHRINK_SECONDS, SHRINKS = 3.0, 600
 SECONDS = 10.0
 """The most processor seconds of a run; small datasets come first."""
 
+LONGEST_CALL = 5
+"""A call that needs so many processor seconds more than the search has is ended."""
+
+WAITING = 5
+"""A stage that waits, for a database say, has so many seconds for each processor second."""
+
 AGAIN = "audit the same stage once more: nothing in it is random"
 
 UNSTEADY = "a stage has no noise and no memory; declare a release by its kind"
@@ -101,13 +117,21 @@ class _Study:
 
     stage: Stage
     relax: Fraction
-    until: float
+    seconds: float
+    seed: int
+    notes: int | None = None  # the file where to write which pair is tried next, and what was found before
+    begun: tuple[float, float] = (0.0, 0.0)
     tried: int = 0
     worst: tuple[Distance, Neighbours] | None = None
     answered: bool = False
     raised: str = ""
     seen: dict[str, Any] = field(default_factory=dict)  # the first output of each small dataset
     largest: float = math.inf  # datasets of more records take too long
+
+    def finding(self, verdict: Verdict, reason: str, **rest: Any) -> Finding:
+        """A finding of this search."""
+        given = {"seed": self.seed, "replay": AGAIN, "trials": 2 * self.tried}
+        return finding_of(self.stage, NAME, verdict, reason, **given, **rest)
 
     @property
     def allowed(self) -> Fraction:
@@ -141,7 +165,12 @@ class _Study:
         Raises:
             _Unsteady: one of them had another output before.
         """
+        if self.notes is not None:
+            os.pwrite(self.notes, cloudpickle.dumps((pair, self.tried, self.worst)), 0)
+        started = self.elapsed
         outputs = [self.output(side) for side in pair]
+        if self.elapsed - started > SLOW:
+            self.largest = min(self.largest, max(map(len, pair)))
         for side, output in zip(pair, outputs, strict=True):
             if len(side) <= REMEMBERED and self.distance(self.seen.setdefault(repr(side), output), output):
                 raise _Unsteady
@@ -157,17 +186,19 @@ class _Study:
     def look_at(self, pair: Neighbours) -> Distance:
         """Try a pair, and keep it if its outputs lie furthest apart so far."""
         self.tried += 1
-        started = time.process_time()
         distance = self.apart(pair)
-        if time.process_time() - started > SLOW:
-            self.largest = min(self.largest, max(map(len, pair)))
         if self.worst is None or distance > self.worst[0]:
             self.worst = distance, pair
         return distance
 
     @property
+    def elapsed(self) -> float:
+        """Processor seconds of this search, or the part of all seconds that counts for a stage that waits."""
+        return max(time.process_time() - self.begun[0], (time.monotonic() - self.begun[1]) / WAITING)
+
+    @property
     def spent(self) -> bool:
-        return time.process_time() > self.until
+        return self.elapsed > self.seconds
 
 
 @contextlib.contextmanager
@@ -183,7 +214,6 @@ def _plainly() -> Iterator[None]:
         sys.set_int_max_str_digits(digits)
 
 
-@_plainly()
 def stability(stage: Stage, *, relax: float = 0.0, seed: int = 0, seconds: float = SECONDS) -> Finding:
     """Look for neighbours whose outputs lie further apart than a stage claims.
 
@@ -200,46 +230,83 @@ def stability(stage: Stage, *, relax: float = 0.0, seed: int = 0, seconds: float
     require_numbers(seconds=seconds, relax=1 + relax if isinstance(relax, int | float) else relax)
     if relax < 0:
         raise UsageError(f"relax must be at least 0, not {relax}")
-    study = _Study(stage, Fraction(relax), time.process_time() + seconds)
+    study = _Study(stage, Fraction(relax), seconds, seed)
+    try:
+        return _in_its_own_process(study)
+    except CannotBeSent:
+        return _searched_for(study)
 
-    def finding(verdict: Verdict, reason: str, **rest: Any) -> Finding:
-        return finding_of(stage, NAME, verdict, reason, seed=seed, replay=AGAIN, trials=2 * study.tried, **rest)
+
+def _in_its_own_process(study: _Study) -> Finding:
+    """The finding of a search in another process, which ends where a call takes too long."""
+    longest = WAITING * (study.seconds + SHRINK_SECONDS + LONGEST_CALL)
+    with tempfile.NamedTemporaryFile(buffering=0) as notes:
+        notes.write(pickle.dumps(((), 0, None)))
+        try:
+            (finding,) = run_in_fresh_processes([(_limited, (study, notes.name))], seconds=longest)
+            return finding  # type: ignore[no-any-return]
+        except NoAnswer as error:
+            notes.seek(0)
+            ended, (pair, tried, worst) = error, pickle.load(notes)  # noqa: S301 - that process wrote it
+    if study.seconds and worst and worst[0] > study.allowed:  # what was found before is a finding
+        return _in_its_own_process(replace(study, seconds=0, tried=tried, worst=worst, answered=True))
+    is_late = isinstance(ended, TooLate) or "SIGXCPU" in str(ended)
+    how = f"a call did not end within {LONGEST_CALL} s" if is_late else f"a call ended its process ({ended})"
+    inputs = " or on ".join(_text(study.stage.dataset(side)) for side in pair)
+    reason = f"{how}, on {inputs}; declare a domain without such records, or bound them first"
+    return replace(study, tried=tried).finding(Verdict.ERROR, reason)
+
+
+def _limited(study: _Study, notes: str) -> Finding:
+    """Search in a process that ends where a call takes too long, even in code that hears no signal of Python's."""
+    import resource  # there is none on Windows
+
+    most = math.ceil(time.process_time() + study.seconds + SHRINK_SECONDS) + LONGEST_CALL
+    resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+    return _searched_for(replace(study, notes=os.open(notes, os.O_WRONLY)))
+
+
+@_plainly()
+def _searched_for(study: _Study) -> Finding:
+    """Search here, and say what was found."""
+    stage = study.stage
+    study.begun = time.process_time(), time.monotonic()
 
     values = finite_values(stage)
     try:
-        whole = _all_tried(study, values, seed)
+        whole = _all_tried(study, values)
         if study.worst is None:
-            return finding(Verdict.NOT_APPLICABLE, "the domain has no two neighbours")
+            return study.finding(Verdict.NOT_APPLICABLE, "the domain has no two neighbours")
         if not study.answered:
-            return finding(Verdict.ERROR, f"{stage.name} raised {study.raised}, on every input that was tried")
+            return study.finding(Verdict.ERROR, f"{stage.name} raised {study.raised}, on every input that was tried")
         if study.worst[0] > study.allowed:
-            return _violated(study, study.worst, finding)
+            return _violated(study, study.worst)
     except Unmeasurable as error:
-        return finding(Verdict.ERROR, f"{stage.name}: {error}")
+        return study.finding(Verdict.ERROR, f"{stage.name}: {error}")
     except _Unsteady:
-        return finding(Verdict.ERROR, f"{stage.name} gave two outputs of one input: {UNSTEADY}")
-    room = f" (with room for {float(relax):g} of it)" if relax else ""
+        return study.finding(Verdict.ERROR, f"{stage.name} gave two outputs of one input: {UNSTEADY}")
+    room = f" (with room for {float(study.relax):g} of it)" if study.relax else ""
     farthest = f"the outputs furthest apart are {number_text(_plain(study, study.worst[0]))} apart{room}"
     if whole and values:
         inputs = sum(len(values) ** size for size in range(int(sizes_of(stage)[0]), int(sizes_of(stage)[1]) + 1))
         pairs = study.tried - len(stage.pairs)
         scope = Scope(Reach.INPUTS, inputs, pairs)
-        return finding(Verdict.PROVED, f"of all {pairs:,} pairs, {farthest}", scope=scope)
-    return finding(Verdict.NOT_DETECTED, f"of {study.tried:,} pairs tried, {farthest}")
+        return study.finding(Verdict.PROVED, f"of all {pairs:,} pairs, {farthest}", scope=scope)
+    return study.finding(Verdict.NOT_DETECTED, f"of {study.tried:,} pairs tried, {farthest}")
 
 
-def _all_tried(study: _Study, values: list[Any] | None, seed: int) -> bool:
+def _all_tried(study: _Study, values: list[Any] | None) -> bool:
     """Try what is declared and what follows from the domain; whether that were all pairs of it."""
     _tried(study, _declared(study.stage))
     if values and _tried(study, all_neighbours(study.stage, values), most=None):
         return True
-    pairs = neighbours(study.stage, seed)
+    pairs = neighbours(study.stage, study.seed)
     _tried(study, itertools.islice(pairs, FIRST_PAIRS))
-    ends = time.process_time() + CHAINS * (study.until - time.process_time())
+    ends = study.elapsed + CHAINS * (study.seconds - study.elapsed)
     for chain, places in chains(study.stage):
         _bisected(study, chain, places, ends)
     _tried(study, pairs)
-    _searched(study, seed)
+    _searched(study)
     return False
 
 
@@ -254,7 +321,7 @@ def _bisected(study: _Study, chain: Callable[[int], list[Any]], places: Sequence
         return _plain(study, study.apart((chain(start), chain(end)))) > bound * (end - start)
 
     for start, end in itertools.pairwise(places):
-        if time.process_time() > ends or len(chain(end)) > study.largest:
+        if study.elapsed > ends or len(chain(end)) > study.largest:
             return
         if not is_far(start, end):
             continue
@@ -287,7 +354,7 @@ def _tried(study: _Study, pairs: Iterator[Neighbours], most: int | None = MOST_P
     return whole
 
 
-def _searched(study: _Study, seed: int) -> None:
+def _searched(study: _Study) -> None:
     """Let Hypothesis look for datasets whose outputs lie further apart than any so far."""
     stage, values = study.stage, values_of(study.stage)
     least, most = sizes_of(stage)
@@ -303,7 +370,7 @@ def _searched(study: _Study, seed: int) -> None:
         return
     drawn = st.lists(records, min_size=least, max_size=int(most))
 
-    @seeded(seed)
+    @seeded(study.seed)
     @settings(
         max_examples=SEARCHED,
         database=None,
@@ -325,14 +392,14 @@ def _searched(study: _Study, seed: int) -> None:
     looked_at()
 
 
-def _violated(study: _Study, worst: tuple[Distance, Neighbours], finding: Callable[..., Finding]) -> Finding:
+def _violated(study: _Study, worst: tuple[Distance, Neighbours]) -> Finding:
     """The finding of a pair that breaks the claim, made small, and run once more."""
     (distance, pair), stage = worst, study.stage
     enough = study.allowed if _by_rounding(study, distance) else max(study.allowed, distance / 2)
-    tries, ends = itertools.count(), time.process_time() + SHRINK_SECONDS
+    tries, ends = itertools.count(), study.elapsed + SHRINK_SECONDS
 
     def breaks(smaller: Neighbours) -> bool:
-        if next(tries) >= SHRINKS or time.process_time() > ends or not all(map(stage.takes, smaller)):
+        if next(tries) >= SHRINKS or study.elapsed > ends or not all(map(stage.takes, smaller)):
             return False
         found = study.apart(smaller)
         return found > study.allowed and found >= enough
@@ -347,7 +414,7 @@ def _violated(study: _Study, worst: tuple[Distance, Neighbours], finding: Callab
     shown = [output.text if isinstance(output, Raised) else _text(output) for output in outputs]
     gives = ", ".join(f"{_text(input_)} gives {output}" for input_, output in zip(inputs, shown, strict=True))
     words = f"{gives}: {_apart_text(plain, bound)} apart, claimed are at most {number_text(bound)}"
-    return finding(
+    return study.finding(
         Verdict.VIOLATED,
         words + _loss_text(study, distance),
         pair=described_pair(NeighbouringPair(inputs[0], inputs[1], stage.relation)),
@@ -390,8 +457,8 @@ def _loss_text(study: _Study, distance: Distance) -> str:
     if not bound or isinstance(plain, float):
         return "; no noise hides that"
     beyond = plain / bound - 1
-    more = f"1 + {float(beyond):.2g}" if beyond < Fraction(1, 100) else number_text(1 + beyond)
-    return f"; noise scaled by the claim loses {more} times its ε"
+    more = f"(1 + {float(beyond):.2g})" if beyond < Fraction(1, 100) else number_text(1 + beyond)
+    return f"; noise scaled by the claim loses {more} ε, {float(beyond):.3g} ε more than it says"
 
 
 def _shrunk(pair: Neighbours, breaks: Callable[[Neighbours], bool]) -> Neighbours:
