@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,14 +12,17 @@ from attacklab.attacks.known_pairs import INTEGER_CAST, SUM_SENSITIVITY, steepes
 from attacklab.auditing.referee import DEFAULT_ALPHA
 from attacklab.auditing.statistics.inference import share_of_alpha
 from attacklab.model.claims import PrivacyClaim
+from attacklab.model.domains import Domain
 from attacklab.model.findings import Finding
 from attacklab.model.neighbours import Relation
+from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role
 from experiments import targets
 from experiments.common import curves
 from experiments.common.paragraphs import PARAGRAPHS
 from experiments.common.sweeps import Rows, audits
+from experiments.targets.making import named
 from experiments.targets.sums import DECLARED, LOWER, NARROW_GRID, UPPER
 from mechanisms.core.records import Total
 from mechanisms.summation.naive import Summation, correctly_rounded_sum, numpy_sum, pairwise_sum, sequential_sum
@@ -42,8 +46,16 @@ WRAPPED: Rows = (
     (targets.naive_age_sum_int16, "naive, ages in 16-bit integers", Role.NAIVE),
     (targets.exact_age_sum, "exact, ages in fixed point", Role.EXACT),
 )
+
+
+@named
+def naive_laplace_numpy_on_integers(epsilon: float = 1.0) -> Target:
+    """Laplace mechanism, numpy's Generator.laplace, for integers, which it casts to doubles."""
+    return replace(targets.naive_laplace_numpy(epsilon), domain=Domain(integers=True))
+
+
 CAST: Rows = (
-    (targets.naive_laplace_numpy_on_integers, "naive, integers near 2^60 cast", Role.NAIVE),
+    (naive_laplace_numpy_on_integers, "naive, integers near 2^60 cast", Role.NAIVE),
     (targets.exact_rounded_laplace_wide, "exact, integers near 2^60", Role.EXACT),
 )
 GROUPS: Sequence[tuple[Attack, Rows]] = ((SUM_SENSITIVITY, (*ROUNDED, *WRAPPED)), (INTEGER_CAST, CAST))
@@ -124,6 +136,6 @@ def explain(data: dict[str, Any]) -> str:
         exact=curves.advantage_at(data, targets.exact_bounded_sum, 1.0),
         ideal=curves.ideal_laplace_advantage(1.0),
         wrapped=curves.advantage_at(data, targets.naive_age_sum_int16, 1.0),
-        cast=curves.advantage_at(data, targets.naive_laplace_numpy_on_integers, 1.0),
+        cast=curves.advantage_at(data, naive_laplace_numpy_on_integers, 1.0),
         uncast=curves.advantage_at(data, targets.exact_rounded_laplace_wide, 1.0),
     )

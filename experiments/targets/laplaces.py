@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from attacklab.model.domains import Domain
@@ -30,12 +29,6 @@ def naive_laplace_inverse_cdf(epsilon: float = 1.0) -> Target:
 def naive_laplace_numpy(epsilon: float = 1.0) -> Target:
     """Laplace mechanism, numpy's Generator.laplace."""
     return noise(naive.naive_laplace_numpy, epsilon)
-
-
-@named
-def naive_laplace_numpy_on_integers(epsilon: float = 1.0) -> Target:
-    """Laplace mechanism, numpy's Generator.laplace, for integers, which it casts to doubles."""
-    return replace(naive_laplace_numpy(epsilon), domain=INTEGERS)
 
 
 @named
