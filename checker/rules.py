@@ -238,6 +238,8 @@ def distances(fields: Fields) -> Scores:
 def chunk_total(fields: Fields) -> Query:
     """A person is in one chunk, and so moves one answer, by the steps between the bounds at most.
 
+    If equal records without names are numbered from 0, a database less one record is the database less one person.
+
     Source: Nissim, Raskhodnikova and Smith 2007, section 4.
     """
     _public_function(fields, "statistic")
@@ -245,16 +247,10 @@ def chunk_total(fields: Fields) -> Query:
     key = Fields(fields.take("key"), "key")
     key.take("bytes", str)
     key.done()
-    neighbours = Neighbours("people", "people with all their records, one added or removed")
+    neighbours = Neighbours("add-remove", RECORDS["add-remove"])
+    if fields.take("named", bool):
+        neighbours = Neighbours("people", "people with all their records, one added or removed")
     return Query(neighbours, (_width(fields, lower_is_on_grid=False),))
-
-
-def numbered(fields: Fields) -> Query:
-    """If equal records are numbered from 0, a database less one record is the database less one person."""
-    inner = fields.take("query", dict)
-    if inner.get("is") != "ChunkTotal":
-        raise Refused("records are numbered for a query on people")
-    return Query(Neighbours("add-remove", RECORDS["add-remove"]), query(inner).moves)
 
 
 def mean(fields: Fields) -> Query:
@@ -677,7 +673,6 @@ DIGEST = re.compile(r"[0-9a-f]{64}")
 MAPS = {
     "Quotient": ("lower", "upper", "origin"),
     "WithOrigins": ("lower",),
-    "Within": ("lower", "upper"),
     "Share": ("parts", "origin"),
     "PointAt": ("first", "grid"),
 }
@@ -704,9 +699,7 @@ SCORES = _by_constructor(utilities, rank_scores, distances)
 LOCAL = {"Mean", "Median"}
 """Queries that bound their local sensitivity at each distance."""
 
-QUERIES = _by_constructor(
-    answer, counts, total, count, count_from, column, histogram, chunk_total, numbered, mean, median
-)
+QUERIES = _by_constructor(answer, counts, total, count, count_from, column, histogram, chunk_total, mean, median)
 
 MECHANISMS = _by_constructor(
     noisy,

@@ -155,7 +155,6 @@ def select(
 
     Source: McSherry and Talwar 2007, theorem 6.
     """
-    _require_bool("monotone", monotone)
     return Selection(
         exact_exponential(epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, utility_range=utility_range)
     )
@@ -184,7 +183,6 @@ def report_noisy_max(
 
     Source: McKenna and Sheldon 2020; Ding, Kifer, Sayed, Steinke, Wang, Xiao and Zhang 2021.
     """
-    _require_bool("monotone", monotone)
     return Release(
         exact_exponential_noisy_max(
             epsilon=epsilon, sensitivity=sensitivity, monotone=monotone, utility_range=utility_range
@@ -289,16 +287,6 @@ def bounded_mean(
     Source: Dwork and Roth 2014, section 3.3.
     """
     return Release(exact_bounded_mean(epsilon=epsilon, lower=lower, upper=upper, grid=_grid(step), relation=relation))
-
-
-def _require_bool(name: str, value: object) -> None:
-    """Refuse what only counts as true or false: a text such as 'False' would halve the noise.
-
-    Raises:
-        TypeError: the value is neither True nor False.
-    """
-    if type(value) is not bool:
-        raise TypeError(f"{name} must be True or False, not {value!r}")
 
 
 def _grid(step: Number) -> Grid:

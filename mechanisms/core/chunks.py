@@ -13,13 +13,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mechanisms.core.grid import Grid
-from mechanisms.core.numbers import Number, Numbers, convert, count, exact, rational, vector
+from mechanisms.core.numbers import Number, Numbers, convert, count, exact, rational, truth, vector
 from mechanisms.core.records import Total
 from mechanisms.core.term import Query, Relation
 
@@ -34,6 +34,10 @@ class ChunkTotal(Query[int]):
     sorted: it is given the same bits, and answers the same. What it raises or returns ends as an answer between the
     bounds, the middle if it is none. So one answer moves, by the steps between the bounds at most.
 
+    Records may come without their people. Each is then a person of its own, told by its value and how many had that
+    value before: as a set these people are (v, j) for each j below the number of records v, whatever the order; so one
+    record less is one person less, (v, number of v − 1).
+
     Args:
         statistic: a function of the values of one chunk, doubles in increasing order with NaN behind, and of nothing
             else; it keeps no state and prints nothing. Its warnings are dropped.
@@ -42,6 +46,7 @@ class ChunkTotal(Query[int]):
         lower: the least answer.
         upper: the largest one, a whole number of steps above `lower`.
         grid: the public grid of what answers have above `lower`.
+        named: whether the data name people.
     """
 
     statistic: Callable[[NDArray[np.float64]], Number]
@@ -50,11 +55,11 @@ class ChunkTotal(Query[int]):
     lower: Fraction
     upper: Fraction
     grid: Grid
-
-    relation: ClassVar[Relation] = "people"
+    named: bool = True
 
     def __post_init__(self) -> None:
         convert(self, count, "chunks")
+        convert(self, truth, "named")
         if len(self.key) > hashlib.blake2b.MAX_KEY_SIZE:
             raise ValueError(f"key must have at most {hashlib.blake2b.MAX_KEY_SIZE} bytes, not {len(self.key)}")
         convert(self, rational, "lower", "upper")
@@ -65,14 +70,20 @@ class ChunkTotal(Query[int]):
         return Total(self.lower, self.upper, self.grid, "substitute", above_lower=True)
 
     @property
+    def relation(self) -> Relation:
+        """People, or records."""
+        return "people" if self.named else "add-remove"
+
+    @property
     def stability(self) -> int:
         """The steps between the bounds."""
         return self._total.stability
 
-    def of(self, data: Iterable[tuple[str, Number]]) -> int:
+    def of(self, data: Iterable[tuple[str, Number]] | Numbers) -> int:
         """Return the sum of what the answers have above `lower`, in steps."""
         chunks: list[list[float]] = [[] for _ in range(self.chunks)]
-        for person, value in data:
+        pairs: Any = data if self.named else numbered(data)
+        for person, value in pairs:
             chunks[self.chunk_of(person)].append(nearest_double(exact("value", value)))
         return self._total.of([self._answer(np.array(held, dtype=np.float64)) for held in chunks])
 
@@ -97,38 +108,8 @@ class ChunkTotal(Query[int]):
         return middle if answer != answer else answer
 
 
-@dataclass(frozen=True)
-class Numbered(Query[int]):
-    """A query on people, of records that come without their people: each becomes a person of its own.
-
-    The person is the record's value and how many had that value before. As a set these people are (v, j) for each j
-    below the number of records v, whatever the order; so one record less is one person less, (v, number of v − 1).
-
-    Args:
-        query: of pairs of a person and a value; its neighbours differ by one person.
-    """
-
-    query: ChunkTotal
-
-    relation: ClassVar[Relation] = "add-remove"
-
-    @property
-    def grid(self) -> Grid:
-        """The query's."""
-        return self.query.grid
-
-    @property
-    def stability(self) -> int:
-        """The query's."""
-        return self.query.stability
-
-    def of(self, data: Numbers) -> int:
-        """Return the query's value."""
-        return self.query.of(numbered(data))
-
-
 def numbered(records: Numbers) -> list[tuple[str, float]]:
-    """Give each record a person of its own, whom the order of the records does not change; see `Numbered`."""
+    """Give each record a person of its own, whom the order of the records does not change; see `ChunkTotal`."""
     seen: Counter[str] = Counter()
     people = []
     for value in map(nearest_double, vector("records", records)):

@@ -55,6 +55,8 @@ class Grid:
         steps apart are rounded to points at most d steps apart. Answers beyond the grid count as its nearest end, NaN
         as 0.
         """
+        if type(answer) is np.float64 or (type(answer) is int and -LIMIT <= answer <= LIMIT):
+            answer = float(answer)
         if type(answer) is float:  # see `nearest_each`
             halves = answer * math.ldexp(2.0, -self.exponent)
             return math.floor(min(max(halves, -2.0 * LIMIT), 2.0 * LIMIT)) + 1 >> 1 if halves == halves else 0

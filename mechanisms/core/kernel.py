@@ -102,12 +102,6 @@ class Kernel(Mechanism):
         """Look at the data; see `Mechanism.prepared`."""
         return Row(self, min(max(self.query.of(data) - self.lower, 0), len(self.rows) - 1))
 
-    def each(self, answers: Any, bits: RandomBits) -> NDArray[np.float64]:
-        """Release each of many answers once; see `Noisy.each`."""
-        shape = answers.shape if isinstance(answers, np.ndarray) else (len(answers),)
-        steps = self.query.of_each(answers.ravel() if isinstance(answers, np.ndarray) else answers)
-        return self.drawn(np.clip(steps - self.lower, 0, len(self.rows) - 1), bits).reshape(shape)
-
     def drawn(self, places: NDArray[np.int64], bits: RandomBits) -> NDArray[np.float64]:
         """Draw an outcome of each of many rows, given by their places, a word each."""
         words = (bits.words(len(places)) >> np.uint64(64 - self.bits)).astype(np.int64)

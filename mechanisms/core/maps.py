@@ -46,18 +46,6 @@ class WithOrigins:
 
 
 @dataclass(frozen=True)
-class Within:
-    """Brings a released number into a public range."""
-
-    lower: float
-    upper: float
-
-    def __call__(self, released: Any) -> Any:
-        """Return the number, or the numbers."""
-        return np.clip(released, self.lower, self.upper)
-
-
-@dataclass(frozen=True)
 class Share:
     """A released total over a public number of parts, from `origin` on."""
 

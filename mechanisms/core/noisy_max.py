@@ -25,11 +25,9 @@ from mechanisms.core.noise import GREATEST_SPREAD, Noise
 from mechanisms.core.numbers import convert, count, positive
 from mechanisms.core.rounding import fraction
 from mechanisms.core.scores import Scored, Scores
-from mechanisms.core.select import COARSE, WEIGHT_BITS, bounds_below, lies_below, steps_of, whole_weight
+from mechanisms.core.select import COARSE, WEIGHT_BITS, Selection, lies_below, rate_of, steps_of, whole_weight
 from mechanisms.core.term import OfQuery, OneByOne
 from mechanisms.randomness import RandomBits
-
-_FARTHEST_GAP = 64
 
 
 @dataclass(frozen=True)
@@ -48,6 +46,7 @@ class PermuteAndFlip(OfQuery):
 
     def __post_init__(self) -> None:
         convert(self, positive, "epsilon")
+        rate_of(self.epsilon, self.query)  # there is one
 
     @property
     def claim(self) -> Claim:
@@ -56,40 +55,38 @@ class PermuteAndFlip(OfQuery):
 
     def prepared(self, data: Any) -> OneByOne:
         """Look at the data; see `Mechanism.prepared`."""
-        rate = mpq(1 / _scale(self) / self.query.sensitivity)
+        rate = rate_of(self.epsilon, self.query)
         utilities = self.query.of(data)
-        listed = utilities.tolist() if isinstance(utilities, np.ndarray) else utilities
-        best = mpq(max(listed))
-        gaps = tuple(rate * (best - mpq(utility)) for utility in listed)
-        return OneByOne(lambda bits: bits.call(first_up, gaps))
+        listed = tuple(utilities.tolist() if isinstance(utilities, np.ndarray) else utilities)
+        return OneByOne(lambda bits: bits.call(first_up, listed, rate))
 
 
-def first_up(gaps: tuple[mpq, ...], bits: RandomBits) -> int:
-    """Go through the outcomes in random order until a coin of probability e^(−gap) comes up; one gap is 0."""
-    waiting = list(range(len(gaps)))
+def first_up(utilities: tuple[float | Fraction, ...], rate: mpq, bits: RandomBits) -> int:
+    """Go through the outcomes in random order until a coin of probability e^(−gap) comes up, 1 for the best one."""
+    waiting, best = list(range(len(utilities))), mpq(max(utilities))
     while True:
         position = bits.call(uniform_below, len(waiting))
         waiting[position], waiting[-1] = waiting[-1], waiting[position]
         candidate = waiting.pop()
-        if bits.call(bernoulli_exp, fraction(gaps[candidate])):
+        if bits.call(bernoulli_exp, fraction(rate * (best - mpq(utilities[candidate])))):
             return candidate
 
 
-def one_of_those_up(gaps: tuple[mpq, ...], bits: RandomBits) -> int:
+def one_of_those_up(utilities: tuple[float | Fraction, ...], rate: mpq, bits: RandomBits) -> int:
     """Flip all coins and take one of those that came up, each of them as probably: the law of `first_up`.
 
     Whether a coin comes up depends neither on the order nor on whether anybody looks, so the first one up in a random
     order is any of those up. A coin comes up if a uniform point of [0, 2^31) lies below r = 2^31·e^(−gap), of which
-    `bounds_below` says L ≤ r ≤ L + W. Only if the whole part of the point is one of these, r itself is looked at. The
-    floats are within a part of 2^−52 of the gaps, which the bounds allow; a gap above 64 has those of 64, where L = 0.
+    `bounds_below` says L ≤ r ≤ L + W. Only if the whole part of the point is one of these, r itself is looked at.
     """
-    sizes = np.array([[-float(min(gap, _FARTHEST_GAP)) for gap in gaps]])
-    below = bounds_below(sizes, np.zeros(1), steps_of(mpq(1)), COARSE)[0]
-    points = (bits.words(len(gaps)) >> np.uint64(64 - WEIGHT_BITS)).astype(np.int64)
+    listed = all(type(utility) is float for utility in utilities)
+    prepared = Selection.of(np.array([utilities]) if listed else [list(utilities)], rate, steps_of(rate), COARSE)
+    points, below = (bits.words(len(utilities)) >> np.uint64(64 - WEIGHT_BITS)).view(np.int64), prepared.below[0]
     up = points < below
     for place in np.flatnonzero(~up & (points < below + (below >> COARSE) + 4)).tolist():
-        whole, point = whole_weight(gaps[place]), int(points[place])
-        up[place] = point < whole or (point == whole and lies_below(gaps[place], whole, bits))
+        gap, point = prepared.gap(0, place), int(points[place])
+        whole = whole_weight(gap)
+        up[place] = point < whole or (point == whole and lies_below(gap, whole, bits))
     found = np.flatnonzero(up).tolist()
     return int(found[uniform_below(len(found), bits)])
 

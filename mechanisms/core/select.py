@@ -49,8 +49,9 @@ _STEP_BITS = 17
 _STEPS_PER_E = mpq(1442695040888963407359924681002, 10**30) * (2**_STEP_BITS + mpq(2) ** (_STEP_BITS - 50))
 _RATES = mpq(1, 2**900), mpq(2**900)
 _LAST_WORD = 2**64 - 1
+_FARTHEST = 2.0**62  # steps, which fit 64 bits
 _BLOCK = 1 << 10  # outcomes that are added up together, for one draw
-_CHUNK = 1 << 14  # words, or utilities of rows, whose temporaries stay in a core's cache
+_CHUNK = 1 << 15  # words, or utilities of rows, whose temporaries stay in a core's cache
 _NARROWED = 64  # bits by which an enclosure is narrowed
 
 
@@ -77,8 +78,7 @@ class Select(OfQuery):
     def __post_init__(self) -> None:
         convert(self, positive, "epsilon")
         convert(self, truth, "concentrated")
-        if not _RATES[0] <= self.rate <= _RATES[1]:
-            raise ValueError("epsilon/sensitivity must lie between 2^-899 and 2^900")
+        self.rate  # noqa: B018 # there is one
 
     @property
     def claim(self) -> Claim:
@@ -88,7 +88,7 @@ class Select(OfQuery):
     @cached_property
     def rate(self) -> mpq:
         """By how much the exponent grows with a utility."""
-        return mpq(self.epsilon) / mpq(self.query.sensitivity) / (1 if self.query.monotone else 2)
+        return rate_of(self.epsilon, self.query)
 
     @cached_property
     def steps(self) -> float:
@@ -116,7 +116,7 @@ class Select(OfQuery):
             raise TypeError(f"each selects by utilities, and this term starts from {type(self.query).__name__}")
         utilities = self.query.of_each(rows)
         outcomes = len(utilities[0]) if len(utilities) else 1
-        together = max(1, (_CHUNK if width == FINE else 4 * _CHUNK) // outcomes)
+        together = max(1, _CHUNK // outcomes)
         blocks = [utilities[start : start + together] for start in range(0, len(utilities), together)]
         drawn = [Selection.of(block, self.rate, self.steps, width).each(bits) for block in blocks]
         return np.concatenate([np.empty(0, dtype=np.int64), *drawn])
@@ -154,13 +154,10 @@ class Selection:
         best = utilities.max(axis=1) if isinstance(utilities, np.ndarray) else [max(row) for row in utilities]
         return cls(utilities, best, rate, width, bounds_below(utilities, best, steps, width))
 
-    @cached_property
-    def sums(self) -> NDArray[np.int64]:
-        """The sum of L up to the end of each block of outcomes, shape (rows, blocks)."""
-        if self.outcomes <= _BLOCK:
-            whole: NDArray[np.int64] = self.below.sum(axis=1, keepdims=True)
-            return whole
-        return np.add.reduceat(self.below, np.arange(0, self.outcomes, _BLOCK), axis=1).cumsum(axis=1)
+    def sums(self, row: int) -> list[int]:
+        """Return the sum of L up to the end of each block of outcomes of a row."""
+        ends: list[int] = np.add.reduceat(self.below[row], np.arange(0, self.outcomes, _BLOCK)).cumsum().tolist()
+        return ends
 
     def alike(self, total: Any) -> Any:
         """Return m for the sum of L of a row, or for several."""
@@ -217,26 +214,21 @@ class Selection:
             selected[place] = bits.repeat(self._selected, int(rows[place])) if outcome is REJECTED else outcome
 
     def _selected(self, row: int, bits: RandomBits) -> int | None:
-        word, first, before = bits.take(64), 0, 0
-        if self.outcomes <= _BLOCK:
-            ends = self.below[row].cumsum()
-            alike = self.alike(int(ends[-1]))
-        else:
-            sums = self.sums[row]
-            alike = self.alike(int(sums[-1]))
-            block = bisect_right(sums, word, key=lambda end: int(end) * alike)
-            first, before = block * _BLOCK, int(sums[block - 1]) if block else 0
-            ends = self.below[row, first : first + _BLOCK].cumsum()
-        outcome = first + bisect_right(ends, word, key=lambda end: (before + int(end)) * alike)
+        word, sums = bits.take(64), self.sums(row)
+        alike = self.alike(sums[-1])
+        block = bisect_right(sums, word, key=lambda end: end * alike)
+        first, before = block * _BLOCK, sums[block - 1] if block else 0
+        ends = self.below[row, first : first + _BLOCK].cumsum().data  # whose items are Python's integers
+        outcome = first + bisect_right(ends, word, key=lambda end: (before + end) * alike)
         return outcome if outcome < self.outcomes else self._settled(row, word, bits)
 
     def _settled(self, row: int, word: int, bits: RandomBits) -> int | None:
         """Return the outcome of a word that lies behind all outcomes' ends, or none."""
         sure = self.below[row]
         others = (sure >> self.width) + 4
-        ends = self.sums[row, -1] + others.cumsum()
-        alike = self.alike(int(self.sums[row, -1]))
-        outcome = bisect_right(ends, word, key=lambda end: int(end) * alike)
+        total = int(sure.sum())
+        ends, alike = total + others.cumsum(), self.alike(total)
+        outcome = bisect_right(ends.data, word, key=lambda end: end * alike)
         if outcome == self.outcomes:
             return REJECTED
         gap = self.gap(row, outcome)
@@ -245,6 +237,14 @@ class Selection:
         if word < limit * alike or (word < (limit + 1) * alike and bits.call(lies_below, gap, whole)):
             return outcome
         return REJECTED
+
+
+def rate_of(epsilon: Fraction, query: Scores) -> mpq:
+    """Return by how much the exponent grows with a utility: ε/(2Δu), or ε/Δu where utilities are monotone."""
+    rate = mpq(epsilon) / mpq(query.sensitivity) / (1 if query.monotone else 2)
+    if not _RATES[0] <= rate <= _RATES[1]:
+        raise ValueError("epsilon/sensitivity must lie between 2^-899 and 2^900")
+    return rate
 
 
 def steps_of(rate: mpq) -> float:
@@ -261,11 +261,12 @@ def bounds_below(utilities: Rows, best: Any, steps: float, width: int = FINE) ->
     First let the width b be 17.
 
     Let t be γ in steps of 2^−17 octave, r = 2^31·2^(−t/2^17), and y = fl(`steps`·fl(max u − u)). In any rounding mode
-    t ≤ y ≤ t·(1 + 2^−47), or both are below 2^−900, or infinite. With Y = min(⌊y⌋, 2^22 − 1) = 2^11·i + j,
+    t ≤ y ≤ t·(1 + 2^−47), or both are below 2^−900, or infinite. With Y = ⌊y⌋ = 2^11·i + j, or i = 2^11 − 1 if that is
+    less,
 
         L = ⌊A_i·B_j/2^31⌋, 0 ≤ 2^31·2^(−i/2^6) − A_i ≤ 1.01, 0 ≤ 2^31·2^(−(j + 1)/2^17) − B_j ≤ 1.01.
 
-    If Y = ⌊y⌋, then t < Y + 1, so L ≤ 2^31·2^(−(Y + 1)/2^17) = X ≤ r; if it is less, A_i = 0 and r < 1.001. On the
+    Where i is not less, t < Y + 1, so L ≤ 2^31·2^(−(Y + 1)/2^17) = X ≤ r; where it is, A_i = 0 and r < 1.001. On the
     other side L > X − 3.02, and t ≥ Y·(1 − 2^−47) ≥ Y − 2^−25, so r ≤ X·2^((1 + 2^−25)/2^17) < X·(1 + 0.7/2^17), and
     r − L < 0.7·L/2^17 + 3.03 < 0.7·⌊L/2^17⌋ + 3.73 < W. Products are at most 2^62.
 
@@ -276,21 +277,23 @@ def bounds_below(utilities: Rows, best: Any, steps: float, width: int = FINE) ->
         utilities = -np.array([[float(top - u) for u in row] for row, top in zip(utilities, best, strict=True)])
         best = np.zeros(len(utilities))
     bounds, (octaves, within), coarse = np.empty(utilities.shape, dtype=np.int64), _powers(), _coarse_powers()
-    steps, last = math.ldexp(steps, width - _STEP_BITS), (32 << width) - 1
+    steps = math.ldexp(steps, width - _STEP_BITS)
     with np.errstate(all="ignore"):  # under a caller's np.seterr(all="raise") an underflow would be an event
         for first in range(0, utilities.shape[1], _CHUNK):
-            exponents = best[:, np.newaxis] - utilities[:, first : first + _CHUNK]
+            here = bounds[:, first : first + _CHUNK]
+            exponents = here.view(np.float64)  # in the memory of the bounds: to touch more costs more than to compute
+            np.subtract(best[:, np.newaxis], utilities[:, first : first + _CHUNK], out=exponents)
             exponents *= steps
-            if exponents.max() > last:
-                np.clip(exponents, 0.0, last, out=exponents)
-            places, here = exponents.astype(np.int64), bounds[:, first : first + _CHUNK]
+            if exponents.max() > _FARTHEST:
+                np.clip(exponents, 0.0, _FARTHEST, out=exponents)
+            places = exponents.astype(np.int64)
             if width == COARSE:
                 np.take(coarse, places, mode="clip", out=here)
                 continue
-            chunk = octaves.take(places >> _TABLE_BITS)
+            np.take(octaves, places >> _TABLE_BITS, mode="clip", out=here)
             places &= (1 << _TABLE_BITS) - 1
-            chunk *= within.take(places)
-            np.right_shift(chunk, WEIGHT_BITS, out=here)
+            here *= within.take(places, mode="clip")
+            here >>= WEIGHT_BITS
     return bounds
 
 

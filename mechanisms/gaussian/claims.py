@@ -16,23 +16,6 @@ from mechanisms.core.laws import DiscreteGaussian
 from mechanisms.core.numbers import Number, count, positive, rational
 
 
-def classical_sigma(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
-    """Return the textbook's noise scale Δ·√(2·ln(1.25/δ))/ε, computed in binary64.
-
-    Its proof (Dwork and Roth 2014, theorem A.1) needs ε < 1, and for large ε (10 at δ = 10^−5) the formula adds too
-    little noise. No certificate rests on the formula; one can say of noise with this σ what `gaussian_delta` finds.
-    """
-    if not 0 < epsilon < 1:
-        raise ValueError(
-            f"epsilon must lie in (0, 1), where the classical formula is proved, not {epsilon}; "
-            "gaussian_sigma takes any epsilon above 0"
-        )
-    if not 0 < delta < 1:
-        raise ValueError(f"delta must lie in (0, 1), not {delta}")
-    positive("sensitivity", sensitivity)
-    return sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
-
-
 def gaussian_sigma(epsilon: Number, delta: Number, sensitivity: Number = 1) -> float:
     """Return a σ with which normal noise is (ε, δ)-DP, within a part in 2^50 of the least one."""
     shift = positive("sensitivity", sensitivity)

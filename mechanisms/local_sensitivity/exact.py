@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from mechanisms.core.chunks import ChunkTotal, Numbered
+from mechanisms.core.chunks import ChunkTotal
 from mechanisms.core.compose import Mapped
 from mechanisms.core.grid import Grid
 from mechanisms.core.laws import DiscreteLaplace
@@ -63,5 +63,5 @@ def exact_sample_aggregate(
 
     Records are pairs of a person and a value if they are `named`; else each is a value, and a person of its own.
     """
-    total = ChunkTotal(statistic, chunks, key, rational("lower", lower), rational("upper", upper), grid)
-    return Mapped(noisy(total if named else Numbered(total), DiscreteLaplace, epsilon), Share(chunks, float(lower)))
+    total = ChunkTotal(statistic, chunks, key, rational("lower", lower), rational("upper", upper), grid, named)
+    return Mapped(noisy(total, DiscreteLaplace, epsilon), Share(chunks, float(lower)))

@@ -12,7 +12,7 @@ from typing import Any
 from checker.check import Conclusion, check
 from checker.forms import Refused
 from mechanisms.core.certificate import certificate
-from mechanisms.core.chunks import ChunkTotal, Numbered
+from mechanisms.core.chunks import ChunkTotal
 from mechanisms.core.claims import ApproximateDP, GaussianDP, ProfileDP
 from mechanisms.core.column import Column
 from mechanisms.core.compose import Both, Mapped, Session, Size
@@ -22,7 +22,7 @@ from mechanisms.core.grid import Grid
 from mechanisms.core.kernel import Kernel
 from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, RoundedGaussian, RoundedLaplace
 from mechanisms.core.local import Mean, Median
-from mechanisms.core.maps import Quotient, Within
+from mechanisms.core.maps import Quotient
 from mechanisms.core.noise import Noise
 from mechanisms.core.noisy import Noisy
 from mechanisms.core.noisy_max import NoisyMax, PermuteAndFlip
@@ -77,7 +77,7 @@ TERMS: dict[str, Mechanism] = {
     "column": Noisy(Column(Total(Fraction(-1), Fraction(3), Grid(-1), "substitute"), doubled), LAPLACE),
     "histogram": Noisy(Histogram(("a", "b"), "substitute"), LAPLACE),
     "mean": Mapped(Both((COUNTED, Noisy(Total(Fraction(0), Fraction(2), Grid(0)), LAPLACE))), Quotient(0.0, 2.0)),
-    "size": Mapped(Both((Size(), REPLACED)), Within(0.0, 2.0)),
+    "size": Mapped(Both((Size(), REPLACED)), Quotient(0.0, 2.0)),
     "session": Session(asked, Fraction(1, 3), "add-remove"),
     "threshold": AboveThreshold(ANSWER, Fraction(3), 2, DiscreteLaplace(Fraction(2)), LAPLACE),
     "values": AboveThreshold(ANSWER, Fraction(3), 2, DiscreteLaplace(Fraction(2)), LAPLACE, LAPLACE),
@@ -101,7 +101,7 @@ TERMS: dict[str, Mechanism] = {
     "fixed_sample": FixedSample(REPLACED, 2, 5),
     "quantile": Select(QUANTILE, Fraction(1, 3)),
     "chunks": Noisy(ChunkTotal(asked, 5, b"key", Fraction(1, 4), Fraction(9, 4), Grid(0)), LAPLACE),
-    "numbered": Noisy(Numbered(ChunkTotal(asked, 5, b"key", Fraction(0), Fraction(2), Grid(0))), LAPLACE),
+    "numbered": Noisy(ChunkTotal(asked, 5, b"key", Fraction(0), Fraction(2), Grid(0), named=False), LAPLACE),
     "smooth": Smooth(MEAN, Fraction(1, 3), 20),
     "median": Tested(Median(Fraction(-1), Fraction(4), Grid(0)), 2, DiscreteLaplace(Fraction(3)), LAPLACE, 9),
     "restated": Restated(Noisy(ANSWER, DISCRETE), ApproximateDP(Fraction(1), DISCRETE.delta(2, Fraction(1)))),

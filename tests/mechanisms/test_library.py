@@ -199,7 +199,8 @@ def test_a_coin_of_all_that_are_flipped_comes_up_below_its_weight(gap: Any, monk
     for point in {max(whole + off, 0) for off in (-width, -9, -4, -1, 0, 1, 4, 9, width)} | {0, 2**31 - 1}:
         for rest in (0, 1):
             is_up = point < whole or (point == whole and not rest)  # then at the start of its interval, or at its end
-            assert one_of_those_up((mpq(gap), mpq(0)), Words(point << 33, rest)) == (0 if is_up else 1)
+            drawn = one_of_those_up((Fraction(-gap), Fraction(0)), mpq(1), Words(point << 33, rest))
+            assert drawn == (0 if is_up else 1)
 
 
 class Words(RandomBits):

@@ -6,6 +6,7 @@ import functools
 import math
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, permutations, product
 from typing import Any, Literal
@@ -13,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-from mechanisms.core.chunks import ChunkTotal, Numbered
+from mechanisms.core.chunks import ChunkTotal
 from mechanisms.core.column import Column
 from mechanisms.core.grid import Grid
 from mechanisms.core.records import CountFrom, Total
@@ -56,7 +57,7 @@ def test_one_person_with_all_their_records_moves_the_total_by_the_stability_and_
 
 def test_one_record_without_a_person_moves_the_total_by_the_stability_at_most_in_any_order() -> None:
     records = [0.0, -0.0, 0.5, 2, math.nan, math.inf, 10**400, Fraction(1, 3)]
-    total = Numbered(query(np.mean, chunks=3, width=4, grid=Grid(-4)))
+    total = replace(query(np.mean, chunks=3, width=4, grid=Grid(-4)), named=False)
     moves = set()
     for size in range(4):
         for x in combinations_with_replacement(records, size):
@@ -124,7 +125,7 @@ def test_chunks_are_those_of_a_keyed_hash_that_others_can_compute() -> None:
 def test_no_person_is_lost_at_any_size(size: int) -> None:
     count = query(lambda values: Fraction(len(values)), chunks=3, width=2**30)
     assert count.of((str(person), 0.0) for person in range(size)) == size
-    assert Numbered(count).of(np.arange(size)) == size
+    assert replace(count, named=False).of(np.arange(size)) == size
 
 
 VALUES = ("bread", 3.5, None, True, -1)

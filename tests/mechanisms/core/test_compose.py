@@ -17,7 +17,7 @@ from mechanisms.core.compose import Both, Mapped, Session, Size
 from mechanisms.core.flip import RationalResponse
 from mechanisms.core.grid import Grid
 from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace
-from mechanisms.core.maps import Quotient, Share, Within, WithOrigins, ratio
+from mechanisms.core.maps import Quotient, Share, WithOrigins, ratio
 from mechanisms.core.noisy import Noisy, noisy
 from mechanisms.core.ranks import RankScores
 from mechanisms.core.records import Count, Total
@@ -47,10 +47,9 @@ def test_the_public_maps_are_their_formulas_on_numbers_and_arrays() -> None:
     assert quotient((totals, counts)).tolist() == expected
     assert [float(quotient(pair)) for pair in zip(totals, counts, strict=True)] == expected
     assert WithOrigins(1.5)((np.array([0.25, 1.0]), 4)).tolist() == [6.25, 7.0]
-    assert Within(0.0, 4.0)(np.array([-3.0, 2.0, 9.0])).tolist() == [0.0, 2.0, 4.0]
     assert Share(4, -1.0)(np.array([6.0, -2.0])).tolist() == [0.5, -1.5]
     assert ratio(TOTAL, COUNT, -1, 10, 2).function == quotient
-    assert type(Mapped(TOTAL, Within(0.0, 1.0)).release([1], SeededBits(0))) is float
+    assert type(Mapped(TOTAL, Share(2, 1.0)).release([1], SeededBits(0))) is float
 
 
 def test_the_number_of_records_is_free_where_it_is_public_and_nowhere_else() -> None:
@@ -89,7 +88,7 @@ def test_a_session_spends_its_budget_and_no_more() -> None:
         (Asking(more=3), "is left; ask a cheaper one"),
         (lambda *_: COUNT, "a question about neighbours by 'add-remove'"),
         (
-            lambda *_: Mapped(Noisy(Count(), DiscreteGaussian(Fraction(9))), Within(0.0, 1.0)),
+            lambda *_: Mapped(Noisy(Count(), DiscreteGaussian(Fraction(9))), Share(2, 0.0)),
             "a question about neighbours",
         ),
     ],

@@ -13,7 +13,7 @@ from mechanisms.core.claims import ApproximateDP, Claim, GaussianDP, ProfileDP, 
 from mechanisms.core.compose import Both, Mapped
 from mechanisms.core.grid import Grid
 from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, RoundedGaussian
-from mechanisms.core.maps import Within
+from mechanisms.core.maps import Share
 from mechanisms.core.noisy import Noisy
 from mechanisms.core.records import Answer
 from mechanisms.core.restated import Restated
@@ -70,7 +70,7 @@ LEAST: list[tuple[Mechanism, Claim]] = [
     (Both((ROUNDED,) * 4), ApproximateDP(ONE, normal_delta(1, 2))),
     (Both((DISCRETE, DISCRETE)), ApproximateDP(Fraction(3), zcdp_delta(1, 3))),
     (Both((DISCRETE, LAPLACE)), ApproximateDP(ONE, discrete_delta(0.5))),
-    (Both((LAPLACE, Mapped(DISCRETE, Within(Fraction(0), ONE)))), ApproximateDP(ONE, discrete_delta(0.5))),
+    (Both((LAPLACE, Mapped(DISCRETE, Share(2, 0.0)))), ApproximateDP(ONE, discrete_delta(0.5))),
     (Both((DISCRETE, *[LAPLACE] * 3)), ApproximateDP(Fraction(2), zcdp_delta(0.875, 2))),
     (Restated(DISCRETE, RenyiDP(Fraction(4), Fraction(2))), ApproximateDP(Fraction(3), renyi_delta(4, 2, 3))),
     (LAPLACE, ApproximateDP(Fraction(1, 2))),

@@ -305,6 +305,6 @@ def test_blocks_of_outcomes_are_added_up_to_what_all_of_them_come_to(outcomes: i
     words = [*range(0, 2**64, 2**57), 2**63 + 1]
     for width in (FINE, COARSE):
         prepared = term().prepared(utilities, width)
-        assert prepared.sums[0, -1] == prepared.running[-1]
+        assert prepared.sums(0)[-1] == prepared.running[-1]
         sure = [word for word in words if word < int(prepared.running[-1]) * prepared.alike(int(prepared.running[-1]))]
         assert [prepared.one(Words([word], 0)) for word in sure] == prepared.many(len(sure), Words(sure, 0)).tolist()
