@@ -44,7 +44,7 @@ def test_the_command_line_needs_nothing_that_draws_pages(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "words", [(*LINE, "--html", "page.html"), ("vectors", "check", ".", "--", "true")], ids=["page", "vectors"]
+    "words", [(*LINE, "--html", "page.html"), ("vectors", ".", "--exec", "true")], ids=["page", "vectors"]
 )
 def test_what_needs_the_extra_says_so_in_one_line_before_anything_runs(tmp_path: Path, words: tuple[str, ...]) -> None:
     done = run(tmp_path, COMMAND, *words)

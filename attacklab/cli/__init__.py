@@ -1,8 +1,7 @@
 """The command line: `attacklab` and the name of one of `COMMANDS`.
 
-To add a command, write a module in this package with a function `command` (its parameters declared in `options`) and
-add a line to `COMMANDS`. A command's module is imported only when that command is used, so it may import at its top
-whatever it needs.
+To add a command, write a module in this package with a function `command` and add a line to `COMMANDS`. A command's
+module is imported only when that command is used, so it may import at its top whatever it needs.
 
 Exit statuses are those of `Status`. A user's mistake ends in one line on standard error, a bug in a traceback; the
 status of both is 2.
@@ -10,14 +9,12 @@ status of both is 2.
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import io
 import os
 import sys
 import traceback
 from importlib import metadata
-from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -26,40 +23,32 @@ from typer.main import get_command
 
 from attacklab.cli.messages import Status, say
 from attacklab.model.errors import UsageError
-from attacklab.reporting.lab import is_lab
 
 
 class Command(NamedTuple):
     """A command."""
 
     name: str  # the word after `attacklab`
-    module: str  # of this package, which holds it as its function `command`
-    summary: str  # one line for `attacklab --help`, the first line of that function's docstring
-    needs_lab: bool = False  # whether it needs a checkout; elsewhere it is not listed
+    module: str  # of this package
+    summary: str  # one line for `attacklab --help`, the first line of its function's docstring
+    function: str = "command"  # of that module
 
 
 COMMANDS = (
     Command("list", "list_", "List what there is to attack or run; explain a flaw."),
-    Command("run", "run", "Run experiments; write data, figures and a page.", needs_lab=True),
+    Command("run", "run", "Run experiments (in a clone); write data, figures and a page."),
     Command("audit", "audit", "Run every attack that applies against a target."),
     Command("prove", "prove", "Decide a claim by exact laws or by a certificate."),
-    Command("poc", "poc", "Write a finding as one script that shows it to a maintainer."),
-    Command("calibrate", "calibrate", "Hold a formula for noise to certified bounds."),
-    Command("demo", "demo", "Show attacks live, on naive mechanisms and exact twins.", needs_lab=True),
-    Command("challenge", "challenge", "List challenges, or judge what was handed in.", needs_lab=True),
-    Command("vectors", "vectors", "Write test vectors, or hold a program to them."),
+    Command("poc", "audit", "Write a finding as one script that shows it to a maintainer.", "poc"),
+    Command("calibrate", "cases", "Hold a formula for noise to certified bounds.", "calibrate"),
+    Command("demo", "classroom", "Show attacks live, on naive and exact twins (in a clone).", "demo"),
+    Command("challenge", "classroom", "List challenges, or judge what was handed in (in a clone).", "challenge"),
+    Command("vectors", "cases", "Hold a program to the test vectors.", "vectors"),
 )
 
 
 class _OnDemand(TyperGroup):
     """Commands that are known by their summaries until one of them is used."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        is_here = False
-        with contextlib.suppress(UsageError):  # a pyproject.toml that cannot be read is not the lab's
-            is_here = is_lab(Path.cwd())
-        hidden = {command.name for command in COMMANDS if command.needs_lab and not is_here}
-        return [name for name in super().list_commands(ctx) if name not in hidden]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, known, rest = super().resolve_command(ctx, args)
@@ -93,8 +82,8 @@ def _application(**rest: Any) -> typer.Typer:
 
 def command_of(command: Command) -> Any:
     """The command as click has it, with its parameters."""
-    alone = _application()
-    alone.command(command.name, cls=_Grouped)(importlib.import_module(f"{__name__}.{command.module}").command)
+    alone, module = _application(), importlib.import_module(f"{__name__}.{command.module}")
+    alone.command(command.name, cls=_Grouped)(getattr(module, command.function))
     return get_command(alone)
 
 
@@ -124,47 +113,29 @@ for _command in COMMANDS:
     app.command(_command.name, help=_command.summary)(lambda: None)
 
 
-class _PerhapsUnread(io.FileIO):
-    """Standard output: whoever reads it may stop reading, which changes no status."""
-
-    def write(self, text: Any) -> int:
-        try:
-            return super().write(text) or 0
-        except BrokenPipeError:
-            return len(text)
-
-
-def _begin_output() -> None:
-    """Write to standard output, if it is a file, whether or not anybody reads it, and whatever its encoding has."""
-    out = sys.stdout
-    if out is sys.__stdout__ and isinstance(out, io.TextIOWrapper):
-        out.flush()
-        buffer = io.BufferedWriter(_PerhapsUnread(out.fileno(), "w", closefd=False))
-        out = io.TextIOWrapper(buffer, out.encoding, "replace", line_buffering=out.line_buffering or out.write_through)
-        sys.stdout = sys.__stdout__ = out  # type: ignore[misc] # targets may have replaced the first of them
-
-
-def _end_output() -> None:
-    """Write what is left to standard output.
+def _flush_output() -> None:
+    """Write what is left to standard output; it does not matter if nobody reads it any more.
 
     Raises:
         OSError: it could not be written, because a disk is full, for example.
     """
     try:
         sys.stdout.flush()
-    except OSError:  # as the process ends it would be tried again
+    except OSError as error:  # as the process ends it would be tried again
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise
+        if not isinstance(error, BrokenPipeError):
+            raise
 
 
 def main() -> None:
     """Run the command line."""
-    _begin_output()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     try:
         try:
             app()
         finally:
-            _end_output()
+            _flush_output()
     except UsageError as error:
         say(str(error))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""`attacklab audit`: attacks against one target."""
+"""`attacklab audit`: attacks against one target; `attacklab poc`: what they found, as a script."""
 
 from __future__ import annotations
 
@@ -16,33 +16,24 @@ from attacklab.auditing.first_outputs import without_variety
 from attacklab.auditing.judge import DEFAULT_TRIALS
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.cli.mechanisms import commands_for
-from attacklab.cli.messages import Status, by_name, say
-from attacklab.cli.options import BUDGET, OUTPUT, WHERE, Alpha, Json, Seed, Verbose, option
+from attacklab.cli.messages import BUDGET, OUTPUT, WHERE, Alpha, Json, Seed, Status, Verbose, by_name, option, say
 from attacklab.cli.output import Files, error_console, only_findings_on_output, status_of
 from attacklab.cli.target_options import TargetOptions, takes_target
 from attacklab.cli.where import executor
 from attacklab.model.errors import UsageError
-from attacklab.model.findings import Finding, Interrupted
+from attacklab.model.findings import Finding, Interrupted, read_record
 from attacklab.model.stage import Stage
 from attacklab.reporting.progress import status_line
 from attacklab.stages.search import stability
 
-TRIALS = (
-    "Largest number of outputs of each input to judge an event on "
-    f"[default: {DEFAULT_TRIALS}, more where those may refute the claim, fewer where outputs are slow]"
-)
-WORKERS = (
-    "Number of processes that draw outputs, or the address of a Dask scheduler, such as tcp://host:8786; "
-    "1 draws in this process [default: 1, then one per processor after ten seconds of drawing]"
-)
+TRIALS = f"Most outputs of each input [default: {DEFAULT_TRIALS}; more where those may refute the claim]"
+WORKERS = "Number of processes, or a Dask scheduler such as tcp://host:8786 [default: 1; more after 10 s]"
 
 
 @takes_target()
 def command(
     asked: TargetOptions,
-    attack: Annotated[
-        list[str] | None, option(BUDGET, "Run only this attack; repeatable [default: all]", metavar="NAME")
-    ] = None,
+    attack: Annotated[list[str] | None, option(BUDGET, "Run only this attack; repeatable", metavar="NAME")] = None,
     trials: Annotated[int | None, option(BUDGET, TRIALS, min=1, metavar="N")] = None,
     alpha: Alpha = DEFAULT_ALPHA,
     relax: Annotated[
@@ -50,17 +41,10 @@ def command(
         option(BUDGET, "Of a stage: room for rounding, as a part of its claim, such as 1e-12 [default: 0]", min=0.0),
     ] = None,
     seed: Seed = 0,
-    spend_all: Annotated[
-        bool, option(BUDGET, "Draw all trials, even after the claim is refuted, for closer bounds", "--spend-all")
-    ] = False,
     workers: Annotated[str | None, option(WHERE, WORKERS, metavar="N")] = None,
     json: Json = None,
-    sarif: Annotated[
-        Path | None, option(OUTPUT, "Write refuted claims to this file, as SARIF 2.1.0", metavar="FILE")
-    ] = None,
-    html: Annotated[
-        Path | None, option(OUTPUT, "Write a report for people to this file: one page of HTML", metavar="FILE")
-    ] = None,
+    sarif: Annotated[Path | None, option(OUTPUT, "Write refuted claims here, as SARIF 2.1.0", metavar="FILE")] = None,
+    html: Annotated[Path | None, option(OUTPUT, "Write a page of HTML for people here", metavar="FILE")] = None,
     verbose: Verbose = None,
 ) -> None:
     """Run every attack that applies against a target."""
@@ -87,7 +71,7 @@ def command(
         elif relax is not None:
             raise UsageError(f"--relax is for stages, and {loaded.name} is not one; leave it out, or add --kind stage")
         else:
-            settings: dict[str, Any] = {"trials": trials, "alpha": alpha, "seed": seed, "spend_all": spend_all}
+            settings: dict[str, Any] = {"trials": trials, "alpha": alpha, "seed": seed}
             settings |= {"spec": asked.spec(), "say": say if verbose else _silent, "load": elsewhere.load}
             with executor(workers, asked.library) as (drawing, here_seconds), status_line(error_console()) as report:
                 settings |= {"report": report, "executor": drawing, "here_seconds": here_seconds}
@@ -97,6 +81,18 @@ def command(
         findings = [one for one in findings if one.attack != Alignment().name or one.pair is not None]
     files.write(findings, place, verbose)
     raise typer.Exit(status_of(findings))
+
+
+def poc(
+    findings: Annotated[Path, typer.Argument(metavar="FINDINGS.json", help="What attacklab audit --json wrote")],
+    attack: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Show the strongest finding of this attack [default: of all]")
+    ] = None,
+) -> None:
+    """Write a finding as one script that shows it to a maintainer."""
+    from attacklab.reporting.poc import chosen_finding, proof_of_concept  # here, because scripts import it themselves
+
+    typer.echo(proof_of_concept(chosen_finding(read_record(findings)["findings"], attack)), nl=False)
 
 
 def _choices(file: Path) -> str:

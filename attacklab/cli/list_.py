@@ -12,8 +12,8 @@ from typing import Annotated
 import typer
 
 from attacklab.auditing.flaws import Flaw, catalogue
-from attacklab.cli.console import INDENT, console, print_wrapped
-from attacklab.cli.messages import by_name, say
+from attacklab.cli.messages import by_name
+from attacklab.cli.output import INDENT, console, print_wrapped
 from attacklab.libraries import NAMES, library
 from attacklab.libraries.environments import environments
 from attacklab.model.errors import UsageError
@@ -41,16 +41,9 @@ def command(
     if name is not None and name not in SECTIONS:
         known: dict[str, Flaw | None] = {**dict.fromkeys(SECTIONS), **flaws}
         if (flaw := by_name(name, known, "list or flaw")) is not None:
-            _explain(flaw, json=json)
+            _explain(flaw)
         return
-    listed: dict[str, list[dict[str, str]]] = {}
-    for section in SECTIONS if name is None else [name]:
-        try:
-            listed[section] = list(SECTIONS[section]())
-        except UsageError as error:  # the others are there all the same
-            if name is not None:
-                raise
-            say(f"{section} are not listed: {error}")
+    listed = {section: list(SECTIONS[section]()) for section in (SECTIONS if name is None else [name])}
     if json:
         typer.echo(json_.dumps(listed, indent=1, ensure_ascii=False))
         return
@@ -69,14 +62,15 @@ def _attacks() -> Iterator[dict[str, str]]:
 def _libraries() -> Iterator[dict[str, str]]:
     known = environments(Path.cwd())
     for described in map(library, NAMES):
-        places = [f"here, {described.installed}"] if described.installed else []
-        built = (entry for entry in known if entry.library == described.name and not entry.is_missing)
-        places += [f"--in-env {entry.name}" for entry in built]
+        places = [f"here, {described.installed}"] * bool(described.installed)
+        places += [
+            f"--in-env {entry.name}" for entry in known if entry.library == described.name and not entry.is_missing
+        ]
         where = "; ".join(places) or f"pip install {described.distribution}"
         yield {"name": described.name, "about": f"{', '.join(described.mechanisms)} ({where})"}
     for entry in known:
         if entry.is_missing:
-            yield {"name": entry.name, "about": f"environment {entry.name} is not built; build it with: {entry.build}"}
+            yield {"name": entry.name, "about": f"not built; {entry.build}"}
 
 
 def _experiments() -> Iterator[dict[str, str]]:
@@ -115,30 +109,24 @@ SECTIONS: Mapping[str, Callable[[], Iterator[dict[str, str]]]] = {
 
 
 def _print(section: str, rows: list[dict[str, str]]) -> None:
-    out, heads = console(), [f"{row['code']:4} {row['name']}" if "code" in row else row["name"] for row in rows]
-    column = min(max(map(len, heads)), WIDEST_NAME) + len(INDENT)
-    lines = ["", section]
-    for head, row in zip(heads, rows, strict=True):
-        indent = " " * column
-        about = textwrap.wrap(row["about"], WIDTH, initial_indent=indent, subsequent_indent=indent)
-        if len(head) > WIDEST_NAME or not about:
-            lines += [f"  {head}", *about]
-        else:
-            lines += [f"  {head:{column - 2}}{about[0].strip()}", *about[1:]]
-    out.print("\n".join(lines), soft_wrap=True)
+    out = console()
+    out.print(f"\n{section}")
+    for row in rows:
+        head = f"{row['code']} {row['name']}" if "code" in row else row["name"]
+        if len(head) > WIDEST_NAME:
+            out.print(f"  {head}", soft_wrap=True)
+            head = ""
+        for line in textwrap.wrap(row["about"], WIDTH - WIDEST_NAME - 4) or [""]:
+            out.print(f"  {head:{WIDEST_NAME}}  {line}".rstrip(), soft_wrap=True)
+            head = ""
 
 
-def _explain(flaw: Flaw, *, json: bool) -> None:
+def _explain(flaw: Flaw) -> None:
     from attacklab.reporting.wording import EXAMPLE, explanation  # here, because a list needs no words of findings
 
-    parts = explanation(flaw)
-    if json:
-        named = {"code": flaw.code, "name": flaw.name, "about": flaw.sentence}
-        typer.echo(json_.dumps({**named, **dict(parts)}, indent=1, ensure_ascii=False))
-        return
     out = console()
     out.print(f"{flaw.code} {flaw.name}: {flaw.sentence}")
-    for title, text in parts:
+    for title, text in explanation(flaw):
         out.print(f"\n{title}")
         if title == EXAMPLE:
             out.print(textwrap.indent(text, INDENT), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""How a command ends, lines on standard error, and the choice of a thing by its name."""
+"""What commands share: how they end, lines on standard error, names of things, and options."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import difflib
 import enum
 import shlex
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import typer
 
@@ -16,6 +16,20 @@ from attacklab.model.plain_text import plain
 
 Named = TypeVar("Named")
 
+CLAIM, INPUTS, BUDGET, WHERE, OUTPUT = "Claim", "Inputs", "Budget", "Where it runs", "Output"
+"""The groups of options in the help."""
+
+
+def option(group: str, help_: str, *names: str, **rest: Any) -> Any:
+    """An option of a group in the help."""
+    return typer.Option(*names, help=help_, rich_help_panel=group, **rest)
+
+
+Alpha: TypeAlias = Annotated[float, option(BUDGET, "Probability of a false alarm in the whole run")]
+Seed: TypeAlias = Annotated[int, option(BUDGET, "Seed of all randomness", min=0, metavar="N")]
+Json: TypeAlias = Annotated[str | None, option(OUTPUT, "Write all findings here; - to standard output", metavar="FILE")]
+Verbose: TypeAlias = Annotated[bool | None, option(OUTPUT, "Print all, or one line", "--verbose/--quiet", "-v/-q")]
+
 
 class Status(enum.IntEnum):
     """How a command ends."""
@@ -23,7 +37,7 @@ class Status(enum.IntEnum):
     OK = 0
     """Nothing was refuted."""
     REFUTED = 1
-    """A claim was refuted; of `challenge check`, what was handed in does not pass."""
+    """A claim was refuted; of `challenge`, what was handed in does not pass."""
     FAILED = 2
     """A usage error, an ERROR finding, nothing that could be decided, or a bug."""
     INTERRUPTED = 130

@@ -5,8 +5,11 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import re
 import shlex
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,18 +19,21 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from attacklab.cli.console import INDENT, console, print_wrapped
-from attacklab.cli.messages import Status, say
+from attacklab.cli.messages import Status
 from attacklab.model.errors import UsageError
 from attacklab.model.files import require_writable, write_whole
 from attacklab.model.findings import Finding, Verdict, environment, record, to_text
 from attacklab.model.plain_text import WIDTH, plain
 from attacklab.reporting.sarif import Place, sarif_log
 from attacklab.reporting.screen import Outcome, outcome, screen
-from attacklab.reporting.wording import claim_text, flaw_lines, judged_text, pair_text, scope_text, shown_by, told_once
+from attacklab.reporting.wording import claim_text, flaw_lines, judged_text, pair_text, scope_text, shown_by
 
-SHOWN = 10
-"""Findings of one verdict that are printed of a long list."""
+INDENT = " " * 4
+
+UNWRAPPED = 1_000_000
+"""The width of what is not a terminal, in columns: no line is that long."""
+
+STANDARD_OUTPUT = Path("/dev/stdout")
 
 COLOURS = {
     Verdict.VIOLATED: "bold red",
@@ -38,6 +44,34 @@ COLOURS = {
 
 OUTCOME_COLOURS = {Outcome.FAIL: "bold red", Outcome.PROVED: "bold blue", Outcome.PASS: "bold green"}
 """Other outcomes are yellow, as is a note."""
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Print nothing further: nobody reads it, and Rich would end with status 1."""
+        self.quiet = True
+
+
+def error_console() -> Console:
+    """Standard error."""
+    return _Console(stderr=True)
+
+
+def console() -> Console:
+    """Standard output, as wide as COLUMNS or the terminal says; without either, no line is wrapped."""
+    out = _Console(markup=False, highlight=False)
+    if not re.fullmatch("0*[1-9][0-9]*", os.environ.get("COLUMNS", "")):
+        out.width = shutil.get_terminal_size().columns if sys.stdout.isatty() else UNWRAPPED
+    return out
+
+
+def print_wrapped(out: Console, text: str, indent: str) -> None:
+    """Print a paragraph, each of its lines indented, at the console's width."""
+    wrapper = textwrap.TextWrapper(
+        out.width, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    for line in wrapper.wrap(plain(text)):
+        out.print(line, soft_wrap=True)
 
 
 @dataclass(frozen=True)
@@ -63,10 +97,7 @@ class Files:
             UsageError: one of them cannot, or two are one.
         """
         options: dict[str, str] = {}
-        json = Path("/dev/stdout") if self.json == "-" else self._json_file
-        for option, file in (("--json", json), ("--sarif", self.sarif), ("--html", self.html)):
-            if file is None:
-                continue
+        for option, file in self._named().items():
             if file == Path("-"):
                 raise UsageError(f"{option} needs the name of a file; only --json takes - for standard output")
             require_writable(file)
@@ -87,56 +118,42 @@ class Files:
             place: where its source is.
             verbose: whether to print all; False for the first line only, None for one screen.
         """
-        log = "" if self.sarif is None else to_text(sarif_log([(finding, place) for finding in findings]))
-        page = "" if self.html is None else self._page(findings, place)
-        self.leave(to_text(record(findings)), lambda: show(findings, place, verbose=verbose), log, page)
+        texts = {"--json": to_text(record(findings))}
+        if self.sarif is not None:
+            texts["--sarif"] = to_text(sarif_log([(finding, place) for finding in findings]))
+        if self.html is not None:
+            from attacklab.reporting.audit_page import audit_page  # here, because templates take long to import
 
-    def _page(self, findings: Sequence[Finding], place: Place | None) -> str:
-        from attacklab.reporting.audit_page import audit_page  # here, because templates take long to import
+            command = shlex.join(["attacklab", *sys.argv[1:]])
+            texts["--html"] = audit_page(findings, datetime.now(UTC), place=str(place or ""), command=command)
+        self.leave(texts, lambda: show(findings, place, verbose=verbose))
 
-        command = shlex.join(["attacklab", *sys.argv[1:]])
-        return audit_page(findings, datetime.now(UTC), place="" if place is None else str(place), command=command)
-
-    def leave(self, text: str, show: Callable[[], None], log: str = "", page: str = "") -> None:
-        """Write these texts to the files, then what is for standard output.
-
-        Args:
-            text: the record, in JSON.
-            show: prints the findings; called unless the record goes to standard output.
-            log: the SARIF log.
-            page: the report in HTML.
+    def leave(self, texts: Mapping[str, str], show: Callable[[], None]) -> None:
+        """Write a text to the file of each option, then call `show`, unless the record goes to standard output.
 
         Raises:
             OSError: a file could not be written; the others were, and the findings printed.
         """
         failed = None
-        for file, content in ((self._json_file, text), (self.sarif, log), (self.html, page)):
+        for option, file in self._named().items():
             try:
-                if file is not None:
-                    write_whole(self.folder / file, content)
+                if file != STANDARD_OUTPUT:
+                    write_whole(self.folder / file, texts[option])
             except OSError as error:
                 failed = failed or OSError(f"cannot write to {file}: {error.strerror}")
         if self.json == "-":
-            typer.echo(text.encode(), nl=False)  # whatever encoding the terminal has, JSON has this one
+            with contextlib.suppress(BrokenPipeError):  # nobody reads it, which changes no status
+                typer.echo(texts["--json"].encode(), nl=False)  # whatever encoding the terminal has, JSON has this one
         else:
             show()
         if failed is not None:
             raise failed
 
-    @property
-    def _json_file(self) -> Path | None:
-        return None if self.json in (None, "-") else Path(str(self.json))
-
-
-class _ErrorConsole(Console):
-    def on_broken_pipe(self) -> None:
-        """Say nothing further: nobody reads it, and Rich would end with status 1."""
-        self.quiet = True
-
-
-def error_console() -> Console:
-    """Standard error."""
-    return _ErrorConsole(stderr=True)
+    def _named(self) -> dict[str, Path]:
+        """The files by their options."""
+        json = STANDARD_OUTPUT if self.json == "-" else self.json and Path(self.json)
+        files = {"--json": json, "--sarif": self.sarif, "--html": self.html}
+        return {option: file for option, file in files.items() if isinstance(file, Path)}
 
 
 @contextlib.contextmanager
@@ -179,19 +196,8 @@ def _show_all(out: Console, findings: Sequence[Finding]) -> None:
     """A line for each finding, with the event and the reason below it; then the lines that replay them."""
     applied = [finding for finding in findings if finding.verdict is not Verdict.NOT_APPLICABLE or finding.is_note]
     out.print()
-    if applied:
-        _show_applied(out, applied)
-    others = dict.fromkeys(finding.attack for finding in findings if finding not in applied)
-    if others:
-        print_wrapped(out, f"do not apply to this target: {', '.join(others)}", "")
-    for replay in dict.fromkeys(finding.replay for finding in findings if finding.verdict is Verdict.VIOLATED):
-        if replay:
-            out.print(plain(f"replay: {replay}"), soft_wrap=True)
-
-
-def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
     printed: set[str] = set()
-    for finding, besides in told_once(findings):
+    for finding in applied:
         verdict = "note" if finding.is_note else str(finding.verdict)
         advantage = finding.advantage and f", advantage {finding.advantage.estimate:.3g}, allowed {finding.ceiling:.3g}"
         colour = "yellow" if finding.is_note else COLOURS.get(finding.verdict, "")
@@ -203,28 +209,12 @@ def _show_applied(out: Console, findings: Sequence[Finding]) -> None:
             judged_text(finding),
         ]
         once = (*flaw_lines(finding), finding.reason)
-        for line in (*words, *(line for line in (*once, *besides) if line not in printed)):
+        for line in (*words, *(line for line in once if line not in printed)):
             print_wrapped(out, line, INDENT)
         printed.update(once)
-
-
-def print_worst(out: Console, lines: Mapping[Verdict, Sequence[str]]) -> None:
-    """Print the first lines of each verdict but success, and how many more there are."""
-    for verdict in (Verdict.VIOLATED, Verdict.ERROR, Verdict.INCONCLUSIVE):
-        told = lines.get(verdict, ())
-        for line in told[:SHOWN]:
-            out.print(Text.assemble((str(verdict), COLOURS[verdict]), plain(f" {line}")), soft_wrap=True)
-        if len(told) > SHOWN:
-            out.print(f"… and {len(told) - SHOWN} more {verdict}; --json FILE writes all", soft_wrap=True)
-
-
-def status_of_cases(verdicts: set[Verdict], nothing: str) -> Status:
-    """The exit status of many cases; says `nothing` where none was decided."""
-    if Verdict.VIOLATED in verdicts:
-        return Status.REFUTED
-    if Verdict.ERROR in verdicts:
-        return Status.FAILED
-    if verdicts <= {Verdict.NOT_APPLICABLE}:
-        say(nothing)
-        return Status.FAILED
-    return Status.OK
+    others = dict.fromkeys(finding.attack for finding in findings if finding not in applied)
+    if others:
+        print_wrapped(out, f"do not apply to this target: {', '.join(others)}", "")
+    for replay in dict.fromkeys(finding.replay for finding in findings if finding.verdict is Verdict.VIOLATED):
+        if replay:
+            out.print(plain(f"replay: {replay}"), soft_wrap=True)

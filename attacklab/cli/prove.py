@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from attacklab.cli.options import BUDGET, INPUTS, Json, Verbose, option
+from attacklab.cli.messages import BUDGET, INPUTS, Json, Verbose, option
 from attacklab.cli.output import Files, error_console, only_findings_on_output, status_of
 from attacklab.cli.target_options import TargetOptions, takes_target
 from attacklab.laws.proof import SECONDS, find_checker, prove, prove_all, prove_every_pair
@@ -23,35 +23,22 @@ from attacklab.reporting.progress import status_line
 PROOFS = Path("reports", "proofs")
 """Where certificates are written."""
 
+AMONG = (
+    "Prove every pair of neighbours among these inputs: numbers separated by commas, a JSON list, LOW..HIGH, or "
+    "'up to 3 of 0..8' [default: the pairs that TARGET declares, or one made for its kind]"
+)
+EVERY_PAIR = "Prove every pair: write a certificate to reports/proofs, and run checker/check.py of a folder above on it"
+
 UP_TO = re.compile(r"up to (?P<most>\d+) of (?P<values>.+)")
 RANGE = re.compile(r"(?P<low>-?\d+)\.\.(?P<high>-?\d+)")
 
 
-@takes_target("pairs", "program", "in_env")
+@takes_target("pairs", "program", "in_env", "sensitivity")
 def command(
     asked: TargetOptions,
-    inputs: Annotated[
-        str | None,
-        option(
-            INPUTS,
-            "Prove every pair of neighbours among these inputs: numbers separated by commas, a JSON list, LOW..HIGH, "
-            "or 'up to N of VALUES', such as 'up to 3 of 0..8' [default: the pairs that TARGET declares, or else one "
-            "made for its kind]",
-            metavar="INPUTS",
-        ),
-    ] = None,
-    all_: Annotated[
-        bool,
-        option(
-            INPUTS,
-            "Prove every pair of neighbours that there is: write a certificate to reports/proofs, and have it checked "
-            "by checker/check.py of this folder or the nearest one above it",
-            "--all",
-        ),
-    ] = False,
-    seconds: Annotated[
-        float, option(BUDGET, "How long the command may take, over all pairs, in seconds", min=0.001)
-    ] = SECONDS,
+    inputs: Annotated[str | None, option(INPUTS, AMONG, metavar="INPUTS")] = None,
+    all_: Annotated[bool, option(INPUTS, EVERY_PAIR, "--all")] = False,
+    seconds: Annotated[float, option(BUDGET, "Most seconds that all proofs together take", min=0.001)] = SECONDS,
     json: Json = None,
     verbose: Verbose = None,
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import webbrowser
 from collections.abc import Iterator, Sequence
 from concurrent.futures import as_completed
@@ -13,46 +12,29 @@ from typing import Annotated
 from rich.console import Console
 from typer import Argument, Option
 
-from attacklab.cli.console import console
-from attacklab.cli.messages import by_name
-from attacklab.cli.options import Seed
+from attacklab.cli.messages import Seed, by_name
+from attacklab.cli.output import console
 from attacklab.cli.where import Processes
 from attacklab.model.errors import UsageError
 from attacklab.model.files import require_writable_folder, write_whole
 from attacklab.model.findings import Verdict
-from attacklab.reporting.experiment import (
-    DATA,
-    Data,
-    Experiment,
-    Settings,
-    load_experiment,
-    load_experiments,
-    run_experiment,
-)
+from attacklab.reporting import experiment as experiments
+from attacklab.reporting.experiment import DATA, Data, Experiment, Settings, run_experiment
 from attacklab.reporting.lab import CORPUS, FOLDER, enter_lab
 from attacklab.reporting.pages import require_index, write_index
 
 
 def command(
     names: Annotated[
-        list[str] | None,
-        Argument(
-            help="Names of experiments; corpus stands for all that are about the lab itself [default: all others]"
-        ),
+        list[str] | None, Argument(help="Experiments, or corpus for all about the lab itself [default: all others]")
     ] = None,
-    budget: Annotated[
-        float, Option(min=0.0, max=1.0, help="How much to measure: 0 for a rough picture, 1 for what reports hold")
-    ] = 1.0,
+    budget: Annotated[float, Option(min=0.0, max=1.0, help="How much to measure: 0 for a rough picture")] = 1.0,
     seed: Seed = 0,
     output: Annotated[Path, Option(help="Folder for pages, data and figures")] = Path("reports-lab"),
-    pages: Annotated[
-        bool, Option("--pages", help="Measure nothing: write the pages from the records, and mark older ones")
-    ] = False,
-    browse: Annotated[
-        bool, Option("--browse", help="Write index.html too, all pages as one, and open it in a browser")
-    ] = False,
+    pages: Annotated[bool, Option("--pages", help="Measure nothing: write the pages from earlier records")] = False,
+    browse: Annotated[bool, Option("--browse", help="Write index.html too, and open it in a browser")] = False,
 ) -> None:
-    """Run experiments; write data, figures and a page."""
+    """Run experiments (in a clone); write data, figures and a page."""
     lab = enter_lab(Path.cwd())
     require_index(output)
     out = console()
@@ -67,14 +49,14 @@ def command(
         page = index.with_suffix(".html")
         write_whole(page, lab_page(output, index))
         out.print(f"to see in a browser: {page.resolve().as_uri()}", soft_wrap=True)
-        if out.is_terminal and (sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY")):
+        if out.is_terminal:
             webbrowser.open(page.resolve().as_uri())
     out.print(f"written: {index}", soft_wrap=True)
 
 
 def _measure(out: Console, lab: Path, names: Sequence[str] | None, settings: Settings, output: Path) -> None:
     """Run the experiments of these names, and say what each found."""
-    known = load_experiments(lab)
+    known = experiments.load_experiments(lab)
     chosen: list[Experiment] = []
     for name in names or [FOLDER]:
         of_package = [experiment for experiment in known.values() if experiment.package == name]
@@ -110,4 +92,4 @@ def _run(
 
 def _run_by_name(lab: Path, name: str, settings: Settings, output: Path) -> Data:
     enter_lab(lab)
-    return run_experiment(load_experiment(lab, FOLDER, name), settings, output)
+    return run_experiment(experiments.load_experiment(lab, FOLDER, name), settings, output)

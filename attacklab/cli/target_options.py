@@ -18,8 +18,7 @@ import typer
 
 from attacklab.cli import COMMANDS, command_of
 from attacklab.cli.mechanisms import line_of, takes_one_number
-from attacklab.cli.messages import words_of
-from attacklab.cli.options import CLAIM, INPUTS, WHERE, option
+from attacklab.cli.messages import CLAIM, INPUTS, WHERE, option, words_of
 from attacklab.libraries import Library, library_of
 from attacklab.libraries.environments import interpreter
 from attacklab.model.claims import Claim, Metric, Stability
@@ -36,6 +35,20 @@ from attacklab.reporting.sarif import Place
 AnyKind: TypeAlias = Literal["noise", "selection", "sum", "mean", "dataset", "stage"]
 """What --kind takes: those of `Kind`, and a function that draws nothing."""
 
+CLAIMS = (
+    "Another claim, instead of ε and δ: rho=0.5 (ρ-zCDP), mu=1 (μ-GDP) or rdp=2:0.5,8:3 (ε of each order α); "
+    "or how far one record moves a stage: absolute=1, l1=1, l2=1, linf=1 or symmetric=1"
+)
+DOMAINS = (
+    "Inputs that TARGET takes: integers, non-negative, floats, finite, special, LOW..HIGH, separated by commas, "
+    "or JSON [default: all of its kind]"
+)
+PAIRS = (
+    "JSON file of neighbouring pairs to try too, [{first, second, relation}, ...]; or an earlier record of findings, "
+    "for the pairs that refuted a claim"
+)
+ENVIRONMENTS = "Run TARGET in a process of its own: the Python of an environment, one at a path, or here for this one"
+
 HERE = "here"
 """What --in-env takes for the interpreter of this process."""
 
@@ -48,64 +61,21 @@ class TargetOptions:
     """
 
     target: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="TARGET", help="path/file.py:name, package.module:name or library:mechanism", show_default=False
-        ),
+        str | None, typer.Argument(metavar="TARGET", help="path/file.py:name, package.module:name or library:mechanism")
     ] = None
     kind: Annotated[AnyKind | None, option(CLAIM, "Kind of TARGET, where it is a function without a claim")] = None
     epsilon: Annotated[float | None, option(CLAIM, "Claimed ε [default: what TARGET claims]")] = None
     delta: Annotated[float | None, option(CLAIM, "Claimed δ [default: 0]")] = None
-    claim: Annotated[
-        str | None,
-        option(
-            CLAIM,
-            "Another claim, instead of ε and δ: rho=0.5 (ρ-zCDP), mu=1 (μ-GDP) or rdp=2:0.5,8:3 (ε of each order α); "
-            "or how far one record moves a stage: absolute=1, l1=1, l2=1, linf=1 or symmetric=1",
-            metavar="NAME=NUMBER",
-        ),
-    ] = None
-    sensitivity: Annotated[
-        float | None, option(CLAIM, "Sensitivity of the answer or of the utilities [default: 1]")
-    ] = None
+    claim: Annotated[str | None, option(CLAIM, CLAIMS, metavar="NAME=NUMBER")] = None
+    sensitivity: Annotated[float | None, option(CLAIM, "Sensitivity of the answer or scores [default: 1]")] = None
     bounds: Annotated[
-        tuple[float, float] | None,
-        option(CLAIM, "Least and largest record of a sum or mean, such as 0 1", metavar="LOW HIGH"),
+        tuple[float, float] | None, option(CLAIM, "Least and largest record of a sum or mean", metavar="LOW HIGH")
     ] = None
-    relation: Annotated[
-        Relation | None, option(INPUTS, "Relation that makes two datasets neighbours [default: any]")
-    ] = None
-    domain: Annotated[
-        str | None,
-        option(
-            INPUTS,
-            "Inputs that TARGET takes: integers, non-negative, floats, finite, special, LOW..HIGH, separated by "
-            "commas, or JSON [default: all of its kind]",
-            metavar="WORDS",
-        ),
-    ] = None
-    pairs: Annotated[
-        Path | None,
-        option(
-            INPUTS,
-            "JSON file of neighbouring pairs to try too: [{first, second, relation}, ...]; or a record of findings, "
-            "for the pairs of its refuted claims",
-            metavar="FILE",
-        ),
-    ] = None
-    program: Annotated[
-        str | None,
-        option(WHERE, "Audit this program, which answers requests on its input", "--exec", metavar="COMMAND"),
-    ] = None
-    in_env: Annotated[
-        str | None,
-        option(
-            WHERE,
-            "Run TARGET in a process of its own, with the Python of this environment or at this path; here for the "
-            "Python that audits",
-            metavar="NAME",
-        ),
-    ] = None
+    relation: Annotated[Relation | None, option(INPUTS, "Which datasets are neighbours [default: any]")] = None
+    domain: Annotated[str | None, option(INPUTS, DOMAINS, metavar="WORDS")] = None
+    pairs: Annotated[Path | None, option(INPUTS, PAIRS, metavar="FILE")] = None
+    program: Annotated[str | None, option(WHERE, "Audit this program instead", "--exec", metavar="COMMAND")] = None
+    in_env: Annotated[str | None, option(WHERE, ENVIRONMENTS, metavar="NAME")] = None
     folder: Path | None = None
     """The folder to load it in, in a process that was started elsewhere."""
 

@@ -41,7 +41,7 @@ def executor(workers: str | None, library: Library | None) -> Iterator[tuple[Exe
         count = 1
     if count == 1:
         yield None, 0.0
-    elif workers is not None and count is None:
+    elif workers and not count:
         with _cluster(workers) as cluster:
             yield cluster, 0.0
     else:
@@ -57,26 +57,25 @@ class Processes(Executor):
 
     def __init__(self, count: int | None = None) -> None:
         self._count = count  # None for one a processor
-        self._running: Any = None
+        self._started: Any = None
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """As any executor."""
-        from loky import get_reusable_executor  # here, because few audits need it
-
-        def submitted() -> Future[Any]:
-            self._running = get_reusable_executor(self._count, timeout=None, initializer=_end_with_parent)
-            future: Future[Any] = self._running.submit(fn, *args, **kwargs)
-            return future
-
         try:
-            return submitted()
+            return self._running().submit(fn, *args, **kwargs)
         except BrokenExecutor:  # a worker has died since it was asked for
-            return submitted()
+            return self._running().submit(fn, *args, **kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = True) -> None:  # noqa: ARG002 - the interface
         """End the processes. Nobody waits for their work any more."""
-        if self._running is not None:
-            self._running.shutdown(wait=wait, kill_workers=True)
+        if self._started is not None:
+            self._started.shutdown(wait=wait, kill_workers=True)
+
+    def _running(self) -> Any:
+        from loky import get_reusable_executor  # here, because few audits need it
+
+        self._started = get_reusable_executor(self._count, timeout=None, initializer=_end_with_parent)
+        return self._started
 
 
 def _end_with_parent() -> None:

@@ -20,9 +20,9 @@ from attacklab.auditing.repairs import flaw_of
 from attacklab.auditing.statistics.power import POWER
 from attacklab.auditing.statistics.reasons import above_text
 from attacklab.model.claims import Stability
-from attacklab.model.findings import Finding, Verdict, decisive, lower_text, upper_text
+from attacklab.model.findings import SO_DID_EVERY_CALL, Finding, Verdict, decisive, lower_text, upper_text
 from attacklab.model.plain_text import WIDTH, plain
-from attacklab.reporting.wording import claim_text, inputs_text, repair_text, told_once
+from attacklab.reporting.wording import claim_text, inputs_text, repair_text
 
 MOST_ROWS = 4
 """More flaws than that are left to the longer output, as are more reasons than half as many."""
@@ -219,7 +219,8 @@ def _reasons(findings: Sequence[Finding], ended: Outcome) -> list[str]:
         chosen.sort(key=lambda finding: finding.counts is None)
     else:
         chosen = decisive(findings)
-    reasons = list(dict.fromkeys(_reason(finding) for finding, _ in told_once(chosen)))
+    first = {finding.reason.partition(SO_DID_EVERY_CALL)[0]: _reason(finding) for finding in reversed(chosen)}
+    reasons = list(reversed(first.values()))
     left = len(reasons) - MOST_ROWS // 2
     return reasons[: MOST_ROWS // 2] + ([f"and {left} more reasons"] if left > 0 else [])
 

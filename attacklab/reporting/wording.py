@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from attacklab.auditing.flaws import Flaw
 from attacklab.auditing.repairs import NAMES, flaw_of
-from attacklab.model.findings import SO_DID_EVERY_CALL, Finding, Verdict, upper_text
-
-WHAT_TO_DECLARE = (
-    "if it does not take such inputs, declare those that it takes: domain= of the Target, --domain on the command line"
-)
-"""What to do about a target that fails on inputs that attacks make up."""
+from attacklab.model.findings import Finding, upper_text
 
 EXAMPLE = "An example"
 """The title of the only part of an explanation that is code."""
@@ -88,27 +83,6 @@ def repair_text(finding: Finding) -> str:
     if known is None:
         return ""
     return f"{known.repair}; with exactdp: {finding.repair_code}" if finding.repair_code else known.repair
-
-
-def told_once(findings: Sequence[Finding]) -> list[tuple[Finding, list[str]]]:
-    """The findings, each with lines to add to its reason: of attacks that failed with one message, the first only."""
-    failed: dict[str, list[Finding]] = {}
-    for finding in findings:
-        if finding.verdict is Verdict.ERROR and not finding.is_proof:
-            failed.setdefault(_message(finding), []).append(finding)
-    besides = {id(same[0]): _besides(same) for same in failed.values()}
-    later = {id(finding) for same in failed.values() for finding in same[1:]}
-    return [(finding, besides.get(id(finding), [])) for finding in findings if id(finding) not in later]
-
-
-def _message(finding: Finding) -> str:
-    return finding.reason.partition(SO_DID_EVERY_CALL)[0]
-
-
-def _besides(same: Sequence[Finding]) -> list[str]:
-    attacks = list(dict.fromkeys(finding.attack for finding in same))
-    others = [f"the same in {', '.join(attacks[1:])}"] if attacks[1:] else []
-    return [*others, *([WHAT_TO_DECLARE] if " raised " in _message(same[0]) else [])]
 
 
 def explanation(flaw: Flaw) -> list[tuple[str, str]]:

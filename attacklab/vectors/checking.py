@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from attacklab.auditing.statistics.inference import clopper_pearson
 from attacklab.laws import Bounds, exp_bounds
 from attacklab.model.errors import TargetError, UsageError
-from attacklab.model.findings import Verdict
+from attacklab.model.findings import Verdict, environment
 from attacklab.processes.programs import Program
 from attacklab.vectors.values import read_value, written
 
@@ -94,6 +94,12 @@ class Budget:
     trials: int
     alpha: float
     seed: int
+
+
+def record(findings: Sequence[CaseFinding]) -> dict[str, Any]:
+    """The JSON record of some findings."""
+    rows = [finding.to_json() for finding in findings]
+    return {"schema": "attacklab/vectors/1", "environment": environment(), "findings": rows}
 
 
 def check(files: Sequence[Mapping[str, Any]], ask: Ask, budget: Budget) -> Iterator[CaseFinding]:

@@ -1,4 +1,4 @@
-"""Serves discrete Laplace noise to `attacklab vectors check --exec 'python program.py exact'` (or `naive`).
+"""Serves discrete Laplace noise to `attacklab vectors --exec 'python program.py exact'` (or `naive`).
 
 One request is one line of JSON, and so is its answer; docs/reference/vectors.md describes them. The noise is that of
 Canonne, Kamath and Steinke 2020, 'The Discrete Gaussian for Differential Privacy', algorithms 1 and 2.

@@ -1,4 +1,4 @@
-"""Language-neutral test vectors: what each file holds is computed here, and written by `attacklab vectors write`."""
+"""Language-neutral test vectors: `python -m experiments.vectors` computes and writes each file."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

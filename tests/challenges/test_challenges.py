@@ -98,6 +98,6 @@ def test_the_command_line_says_by_its_status_whether_a_file_passes(tmp_path: Pat
     blind = PAIR.format("1", "print('hello'); return outputs > 5000")
     for source, status, said in ((SOLUTIONS["survey_answer"].read_text("utf-8"), 0, "通过"), (blind, 1, "未通过")):
         path = handed_in(tmp_path, source)
-        command = [sys.executable, "-m", "attacklab", "challenge", "check", str(path), "--language", "zh"]
+        command = [sys.executable, "-m", "attacklab", "challenge", str(path), "--language", "zh"]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603 - our own command
         assert (done.returncode, done.stdout.splitlines()[-1]) == (status, said)

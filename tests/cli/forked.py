@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import attacklab.cli.audit
-import attacklab.cli.calibrate
+import attacklab.cli.cases
 import attacklab.cli.list_
 import attacklab.cli.prove  # noqa: F401 - what every command here would import
 from attacklab import cli

@@ -23,7 +23,7 @@ MAIN = [sys.executable, "-c", "from attacklab.cli import main; main()"]
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_a_command_is_summed_up_by_its_first_line_and_each_option_says_what_it_sets(command: Command) -> None:
     module = importlib.import_module(f"attacklab.cli.{command.module}")
-    assert (inspect.getdoc(module.command) or "").splitlines()[0] == command.summary
+    assert (inspect.getdoc(getattr(module, command.function)) or "").splitlines()[0] == command.summary
     parsed = command_of(command)
     assert all(getattr(parameter, "help", "") for parameter in parsed.get_params(parsed.context_class(parsed)))
 

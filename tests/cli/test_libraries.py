@@ -16,7 +16,7 @@ BUILD = "make .environments/opendp-0.16.0/.ready"
 @pytest.mark.parametrize(
     ("line", "status", "messages"),
     [
-        ("list", 0, [f"here, {np.__version__}", f"environment opendp-0.16.0 is not built; build it with: {BUILD}"]),
+        ("list", 0, [f"here, {np.__version__}", f"opendp-0.16.0 not built; {BUILD}"]),
         ("audit numpy:laplace --in-env opendp-0.16.0", 2, [f"has not been built; build it: {BUILD}"]),
         ("audit numpy:laplace --in-env nowhere", 2, ["'nowhere' is neither an environment nor a path to a Python"]),
         ("audit --exec cat --kind noise --epsilon 1 --in-env /bin/sh", 2, ["leave --in-env out"]),

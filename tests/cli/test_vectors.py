@@ -11,7 +11,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from attacklab.cli.vectors import command
+from attacklab.cli.cases import vectors
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +21,7 @@ EXAMPLE = shlex.join([sys.executable, str(ROOT / "examples" / "vectors" / "progr
 GIVEN_UP = "gave up after 5 errors in a row; 390 of 395 cases were not checked"
 
 app = typer.Typer()
-app.command("vectors")(command)
+app.command("vectors")(vectors)
 
 
 def answering(line: str) -> str:
@@ -47,7 +47,7 @@ def test_the_status_tells_right_wrong_and_useless_programs_apart(
     file: str, program: str, status: int, said: list[str], tmp_path: Path
 ) -> None:
     record = tmp_path / "findings.json"
-    result = CliRunner().invoke(app, ["check", file, "--exec", program, "--json", str(record)])
+    result = CliRunner().invoke(app, [file, "--exec", program, "--json", str(record)])
     assert result.exit_code == status
     assert all(words in result.output for words in said)
     assert ("violated" in result.output) is (status == 1)

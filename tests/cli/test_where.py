@@ -45,7 +45,7 @@ def timeless(text: str) -> list[dict[str, Any]]:
 def test_a_long_audit_takes_to_processes_and_says_so_by_its_progress_only(
     attacklab: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    line = f"{LINE} --json - --spend-all --trials 300000"
+    line = f"{LINE} --json - --trials 300000"
     _, here, _ = attacklab(line)
     assert set((tmp_path / "drew").read_text().split()) == {str(os.getpid())}
     monkeypatch.setattr(where, "LONG_SECONDS", 1e-9)
