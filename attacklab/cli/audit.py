@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +17,8 @@ from attacklab.auditing.judge import DEFAULT_TRIALS
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.cli.mechanisms import commands_for
 from attacklab.cli.messages import BUDGET, OUTPUT, WHERE, Alpha, Json, Seed, Status, Verbose, by_name, option, say
-from attacklab.cli.output import Files, error_console, only_findings_on_output, status_of
+from attacklab.cli.output import Audited, Files, error_console, only_findings_on_output
+from attacklab.cli.settings import TABLE, Settings, project_settings
 from attacklab.cli.target_options import TargetOptions, takes_target
 from attacklab.cli.where import executor
 from attacklab.model.errors import UsageError
@@ -36,10 +37,6 @@ def command(
     attack: Annotated[list[str] | None, option(BUDGET, "Run only this attack; repeatable", metavar="NAME")] = None,
     trials: Annotated[int | None, option(BUDGET, TRIALS, min=1, metavar="N")] = None,
     alpha: Alpha = DEFAULT_ALPHA,
-    relax: Annotated[
-        float | None,
-        option(BUDGET, "Of a stage: room for rounding, as a part of its claim, such as 1e-12 [default: 0]", min=0.0),
-    ] = None,
     seed: Seed = 0,
     workers: Annotated[str | None, option(WHERE, WORKERS, metavar="N")] = None,
     json: Json = None,
@@ -51,36 +48,55 @@ def command(
     if asked.target and asked.target.endswith(".py") and Path(asked.target).is_file():
         raise UsageError(_choices(Path(asked.target)))
     known: dict[str, Attack] = {known.name: known for known in ALL_ATTACKS}
-    chosen = [by_name(name, known, "attack") for name in dict.fromkeys(attack)] if attack else [*ATTACKS, Alignment()]
+    chosen = [by_name(name, known, "attack") for name in dict.fromkeys(attack)] if attack else None
+    settings = project_settings(Path.cwd()) if asked == TargetOptions() else Settings()
+    targets = settings.targets or (asked,)
+    if html and len(targets) > 1:
+        raise UsageError(f"--html shows one target, and {TABLE} has {len(targets)}; name one")
     files = Files(json, sarif, html)
     files.require_writable()
-    elsewhere = asked.elsewhere()
-    place = asked.place  # now: a target may go to another folder
+    share = (settings.alpha or alpha) / len(targets)
+    options = {"trials": trials, "alpha": share, "seed": seed, "say": say if verbose else _silent}
+    given = {"--attack": attack, "--trials": trials, "--alpha": alpha != DEFAULT_ALPHA, "--workers": workers}
+    sampled = [] if settings.targets else [name for name, value in given.items() if value]
+    audited: Audited = []
     with (
-        _interruptible(lambda refuted: files.write(refuted, place, verbose)),
+        _interruptible(lambda refuted: files.write([*audited, (targets[len(audited)].place, refuted)], verbose)),
         only_findings_on_output(),
     ):
-        loaded = asked.load()
-        if isinstance(loaded, Stage):
-            given = {"attack": attack, "trials": trials, "alpha": alpha != DEFAULT_ALPHA, "spend-all": spend_all}
-            if refused := [f"--{name}" for name, value in (given | {"workers": workers}).items() if value]:
-                raise UsageError(f"{loaded.name} is a stage, which draws nothing; leave out {', '.join(refused)}")
-            found = stability(loaded, relax=relax or 0.0, seed=seed)
-            again = asked.spec({"--relax": relax, "--seed": seed})
-            findings = [replace(found, replay=f"attacklab audit {again}")]
-        elif relax is not None:
-            raise UsageError(f"--relax is for stages, and {loaded.name} is not one; leave it out, or add --kind stage")
-        else:
-            settings: dict[str, Any] = {"trials": trials, "alpha": alpha, "seed": seed}
-            settings |= {"spec": asked.spec(), "say": say if verbose else _silent, "load": elsewhere.load}
-            with executor(workers, asked.library) as (drawing, here_seconds), status_line(error_console()) as report:
-                settings |= {"report": report, "executor": drawing, "here_seconds": here_seconds}
-                constant = without_variety(loaded, seed)
-                findings = [constant] if constant else audit(loaded, chosen, **settings)
-    if attack is None:  # what was not asked for is left out where it has no pair
-        findings = [one for one in findings if one.attack != Alignment().name or one.pair is not None]
-    files.write(findings, place, verbose)
-    raise typer.Exit(status_of(findings))
+        for target in targets:
+            with contextlib.chdir(files.folder):  # where the one before may not have stayed
+                audited.append((target.place, _findings(target, chosen, workers, options, sampled)))
+    files.write(audited, verbose)
+    statuses = [settings.status_of(findings) for _, findings in audited]
+    raise typer.Exit(next((status for status in (Status.REFUTED, Status.FAILED) if status in statuses), Status.OK))
+
+
+def _findings(
+    asked: TargetOptions,
+    chosen: Sequence[Attack] | None,
+    workers: str | None,
+    options: Mapping[str, Any],
+    settings_of_samples: Sequence[str],
+) -> list[Finding]:
+    """The findings of one target, by the attacks that were chosen or by all."""
+    elsewhere = asked.elsewhere()
+    loaded = asked.load()
+    if isinstance(loaded, Stage):
+        if settings_of_samples:
+            told = ", ".join(settings_of_samples)
+            raise UsageError(f"{loaded.name} is a stage, which draws nothing; leave out {told}")
+        found = stability(loaded, seed=options["seed"])
+        return [replace(found, replay=f"attacklab audit {asked.spec()} --seed {options['seed']}")]
+    constant = without_variety(loaded, options["seed"])
+    if constant:
+        return [constant]
+    settings = {**options, "spec": asked.spec(), "load": elsewhere.load}
+    with executor(workers, asked.library) as (drawing, here_seconds), status_line(error_console()) as report:
+        settings |= {"report": report, "executor": drawing, "here_seconds": here_seconds}
+        findings = audit(loaded, chosen or [*ATTACKS, Alignment()], **settings)
+    # what was not asked for is left out where it has no pair
+    return [one for one in findings if chosen or one.attack != Alignment().name or one.pair is not None]
 
 
 def poc(

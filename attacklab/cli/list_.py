@@ -19,21 +19,17 @@ from attacklab.libraries.environments import environments
 from attacklab.model.errors import UsageError
 from attacklab.model.plain_text import WIDTH
 from attacklab.reporting.lab import CORPUS, FOLDER, is_lab
+from attacklab.reporting.wording import EXAMPLE, explanation
 
 WIDEST_NAME = 24
 """A longer name has a line of its own."""
 
 TARGETS = f"{FOLDER}.targets"
+NAME = "attacks, libraries, experiments or targets; or a flaw by its name or code, such as AL04 [default: all]"
 
 
 def command(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="attacks, libraries, experiments or targets; or a flaw by its name or code, as AL04 [default: all]",
-        ),
-    ] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help=NAME)] = None,
     json: Annotated[bool, typer.Option("--json", help="Write the list to standard output, as JSON")] = False,
 ) -> None:
     """List what there is to attack or run; explain a flaw."""
@@ -43,13 +39,12 @@ def command(
         if (flaw := by_name(name, known, "list or flaw")) is not None:
             _explain(flaw)
         return
-    listed = {section: list(SECTIONS[section]()) for section in (SECTIONS if name is None else [name])}
+    listed = {section: rows for section in ([name] if name else SECTIONS) if (rows := list(SECTIONS[section]()))}
     if json:
         typer.echo(json_.dumps(listed, indent=1, ensure_ascii=False))
         return
     for section, rows in listed.items():
-        if rows:
-            _print(section, rows)
+        _print(section, rows)
     if name is None and not is_lab(Path.cwd()):
         print_wrapped(console(), "\nIn a checkout of the lab, targets and experiments are listed too.", "")
 
@@ -63,9 +58,8 @@ def _libraries() -> Iterator[dict[str, str]]:
     known = environments(Path.cwd())
     for described in map(library, NAMES):
         places = [f"here, {described.installed}"] * bool(described.installed)
-        places += [
-            f"--in-env {entry.name}" for entry in known if entry.library == described.name and not entry.is_missing
-        ]
+        built = (entry.name for entry in known if entry.library == described.name and not entry.is_missing)
+        places += [f"--in-env {name}" for name in built]
         where = "; ".join(places) or f"pip install {described.distribution}"
         yield {"name": described.name, "about": f"{', '.join(described.mechanisms)} ({where})"}
     for entry in known:
@@ -122,8 +116,6 @@ def _print(section: str, rows: list[dict[str, str]]) -> None:
 
 
 def _explain(flaw: Flaw) -> None:
-    from attacklab.reporting.wording import EXAMPLE, explanation  # here, because a list needs no words of findings
-
     out = console()
     out.print(f"{flaw.code} {flaw.name}: {flaw.sentence}")
     for title, text in explanation(flaw):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 
 from attacklab.model.loading import CLAIM_PARAMETERS
@@ -16,54 +15,48 @@ NUMBERS = {"answer", "count", "n", "number", "total", "true_answer", "true_count
 AFTER_INPUT: tuple[list[str], ...] = ([], ["rng"], ["trials", "rng"])
 """The parameters after the input, of a function of one value and of a release function."""
 
+NOISE = ("random", "rng", "noise", "secrets", "laplace", "gauss")
+"""Words in the source of a function that draws."""
+
 
 def line_of(file: Path, name: str) -> int:
     """The line that defines the last word of a dotted name; 1 where that is not seen."""
-    return next((line for known, line, _ in _defined(file) if known.rpartition(".")[2] == name.rpartition(".")[2]), 1)
+    return next((made.lineno for made in _named(file, name)), 1)
 
 
 def takes_one_number(file: Path, name: str) -> bool:
     """Whether a function has one number as its input, by the name or the type of its first parameter."""
-    return any(
-        _is_of_number(made) for known, _, made in _defined(file) if known.rpartition(".")[2] == name.rpartition(".")[2]
-    )
+    return any(_is_of_number(_required(made)) for made in _named(file, name))
 
 
 def commands_for(file: Path) -> list[str]:
     """A command for each target of a file, and for each function that looks like a mechanism."""
-    return [
-        f"attacklab audit {shlex.quote(f'{file}:{name}')}{_options(made)}"
-        for name, _, made in _defined(file)
-        if _looks(name, made)
-    ]
+    commands = []
+    for name, made in _defined(file).items():
+        required, last = _required(made), name.rpartition(".")[2]
+        if isinstance(made, ast.Assign) and ast.unparse(made.value).startswith("Target."):
+            options = ""
+        elif required and [one.arg for one in required[1:]] in AFTER_INPUT and _draws(made) and last[0] != "_":
+            options = (
+                f" --kind {'noise' if _is_of_number(required) else 'dataset --pairs PAIRS.json'} --epsilon EPSILON"
+            )
+        else:
+            continue
+        commands.append(f"attacklab audit {shlex.quote(f'{file}:{name}')}{options}")
+    return commands
 
 
-def _looks(name: str, made: ast.stmt) -> bool:
-    if isinstance(made, ast.Assign):
-        called = made.value.func if isinstance(made.value, ast.Call) else None
-        return isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.value.id == "Target"
-    draws = any(word in ast.unparse(made).lower() for word in ("random", "rng", "noise", "secrets", "laplace", "gauss"))
-    return (
-        not name.rpartition(".")[2].startswith("_")
-        and draws
-        and [one.arg for one in _required(made)[1:]] in AFTER_INPUT
-        and bool(_required(made))
-    )
+def _draws(made: ast.stmt) -> bool:
+    source = ast.unparse(made).lower()
+    return any(word in source for word in NOISE)
 
 
-def _options(made: ast.stmt) -> str:
-    if isinstance(made, ast.Assign):
-        return ""
-    return f" --kind {'noise' if _is_of_number(made) else 'dataset --pairs PAIRS.json'} --epsilon EPSILON"
-
-
-def _is_of_number(made: ast.stmt) -> bool:
-    required = _required(made)
+def _is_of_number(required: list[ast.arg]) -> bool:
     names = [one.arg for one in required]
     if not names or names[0] in CLAIM_PARAMETERS or names[1:] not in AFTER_INPUT:
         return False
-    written = ast.unparse(required[0].annotation) if required[0].annotation else ""
-    return written in ("float", "int") if written else names[0] in NUMBERS
+    annotation = required[0].annotation
+    return ast.unparse(annotation) in ("float", "int") if annotation else names[0] in NUMBERS
 
 
 def _required(made: ast.stmt) -> list[ast.arg]:
@@ -75,17 +68,21 @@ def _required(made: ast.stmt) -> list[ast.arg]:
     return [one for one in required if one.arg not in ("self", "cls", "bits")]
 
 
-def _defined(file: Path) -> Iterator[tuple[str, int, ast.stmt]]:
-    """What a file defines: names, lines and statements; methods as `Class.method`, after all else."""
-    tree = ast.Module([], [])
+def _named(file: Path, name: str) -> list[ast.stmt]:
+    last = name.rpartition(".")[2]
+    return [made for known, made in _defined(file).items() if known.rpartition(".")[2] == last]
+
+
+def _defined(file: Path) -> dict[str, ast.stmt]:
+    """The functions, methods and variables of a file, by name."""
+    defined: dict[str, ast.stmt] = {}
     with contextlib.suppress(OSError, SyntaxError, ValueError, RecursionError):
-        tree = ast.parse(file.read_bytes())
-    for made in tree.body:
-        if isinstance(made, ast.FunctionDef | ast.ClassDef):
-            yield made.name, made.lineno, made
-        elif isinstance(made, ast.Assign):
-            yield from ((one.id, made.lineno, made) for one in made.targets if isinstance(one, ast.Name))
-    for owner in tree.body:
-        if isinstance(owner, ast.ClassDef):
-            methods = (made for made in owner.body if isinstance(made, ast.FunctionDef))
-            yield from ((f"{owner.name}.{made.name}", made.lineno, made) for made in methods)
+        for made in ast.parse(file.read_bytes()).body:
+            if isinstance(made, ast.ClassDef):
+                methods = (method for method in made.body if isinstance(method, ast.FunctionDef))
+                defined |= {f"{made.name}.{method.name}": method for method in methods}
+            elif isinstance(made, ast.FunctionDef):
+                defined[made.name] = made
+            elif isinstance(made, ast.Assign):
+                defined |= {name.id: made for name in made.targets if isinstance(name, ast.Name)}
+    return defined

@@ -34,14 +34,10 @@ Verbose: TypeAlias = Annotated[bool | None, option(OUTPUT, "Print all, or one li
 class Status(enum.IntEnum):
     """How a command ends."""
 
-    OK = 0
-    """Nothing was refuted."""
-    REFUTED = 1
-    """A claim was refuted; of `challenge`, what was handed in does not pass."""
-    FAILED = 2
-    """A usage error, an ERROR finding, nothing that could be decided, or a bug."""
-    INTERRUPTED = 130
-    """The user pressed Ctrl-C."""
+    OK = 0  # nothing was refuted
+    REFUTED = 1  # a claim was refuted, or a challenge is not solved
+    FAILED = 2  # a usage error, an ERROR finding, nothing that could be decided, or a bug
+    INTERRUPTED = 130  # the user pressed Ctrl-C
 
 
 def say(line: str) -> None:
@@ -63,12 +59,7 @@ def words_of(command: str) -> list[str]:
 
 
 def by_name(name: str, known: Mapping[str, Named], label: str) -> Named:
-    """Look a thing up by the name that the user gave.
-
-    Args:
-        name: what the user wrote.
-        known: everything there is, by name.
-        label: what the thing is called in the message, such as "attack".
+    """Look a thing up by the name that the user wrote; `label` says in the message what it is, such as "attack".
 
     Raises:
         UsageError: nothing has that name; the message suggests a similar one, or lists them all.

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeAlias
 
 import typer
 from rich.console import Console
@@ -74,6 +75,10 @@ def print_wrapped(out: Console, text: str, indent: str) -> None:
         out.print(line, soft_wrap=True)
 
 
+Audited: TypeAlias = list[tuple[Place | None, list[Finding]]]
+"""The findings of each target, with the place of its source."""
+
+
 @dataclass(frozen=True)
 class Files:
     """The files that findings are written to.
@@ -110,23 +115,21 @@ class Files:
         environment()
         importlib.import_module("scipy.special")
 
-    def write(self, findings: Sequence[Finding], place: Place | None = None, verbose: bool | None = None) -> None:
+    def write(self, audited: Audited, verbose: bool | None) -> None:
         """Write the files, then show the findings, unless standard output has the record.
 
         Args:
-            findings: of one target.
-            place: where its source is.
+            audited: the findings of each target; of one where a page of HTML is asked for.
             verbose: whether to print all; False for the first line only, None for one screen.
         """
-        texts = {"--json": to_text(record(findings))}
-        if self.sarif is not None:
-            texts["--sarif"] = to_text(sarif_log([(finding, place) for finding in findings]))
+        placed = [(finding, place) for place, findings in audited for finding in findings]
+        texts = {"--json": to_text(record([finding for finding, _ in placed])), "--sarif": to_text(sarif_log(placed))}
         if self.html is not None:
             from attacklab.reporting.audit_page import audit_page  # here, because templates take long to import
 
-            command = shlex.join(["attacklab", *sys.argv[1:]])
+            ((place, findings),), command = audited, shlex.join(["attacklab", *sys.argv[1:]])
             texts["--html"] = audit_page(findings, datetime.now(UTC), place=str(place or ""), command=command)
-        self.leave(texts, lambda: show(findings, place, verbose=verbose))
+        self.leave(texts, lambda: _show_each(audited, verbose))
 
     def leave(self, texts: Mapping[str, str], show: Callable[[], None]) -> None:
         """Write a text to the file of each option, then call `show`, unless the record goes to standard output.
@@ -177,6 +180,13 @@ STATUSES = {Outcome.FAIL: Status.REFUTED, Outcome.PASS: Status.OK, Outcome.PROVE
 def status_of(findings: Sequence[Finding]) -> Status:
     """The exit status that findings end in."""
     return STATUSES.get(outcome(findings), Status.FAILED)
+
+
+def _show_each(audited: Audited, verbose: bool | None) -> None:
+    for number, (place, findings) in enumerate(audited):
+        if number and verbose is not False:
+            typer.echo()
+        show(findings, place, verbose=verbose)
 
 
 def show(findings: Sequence[Finding], place: Place | None = None, *, verbose: bool | None = None) -> None:

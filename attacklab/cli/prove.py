@@ -29,6 +29,11 @@ AMONG = (
 )
 EVERY_PAIR = "Prove every pair: write a certificate to reports/proofs, and run checker/check.py of a folder above on it"
 
+ELSEWHERE = (
+    "draws its random numbers in another process, where a proof cannot replace them; audit it, or prove a "
+    "sampler(input, bits) instead (docs/how_to/proving.md)"
+)
+
 UP_TO = re.compile(r"up to (?P<most>\d+) of (?P<values>.+)")
 RANGE = re.compile(r"(?P<low>-?\d+)\.\.(?P<high>-?\d+)")
 
@@ -48,10 +53,7 @@ def command(
     files = Files(json)
     files.require_writable()
     if asked.library is not None:
-        raise UsageError(
-            f"{asked.target} draws its random numbers in another process, where a proof cannot replace them; "
-            "audit it, or prove a sampler(input, bits) instead (docs/how_to/proving.md)"
-        )
+        raise UsageError(f"{asked.target} {ELSEWHERE}")
     place = asked.place
     with only_findings_on_output():
         loaded = asked.load()
@@ -61,23 +63,20 @@ def command(
         with status_line(error_console()) as progress:
             settings: dict[str, Any] = {"seconds": seconds, "progress": progress, "spec": spec}
             if all_:
-                folder = files.folder / PROOFS
-                require_writable_folder(folder)
-                settings |= {"checker": find_checker(files.folder), "folder": folder}
-                findings = [prove_every_pair(loaded, **settings)]
+                require_writable_folder(folder := files.folder / PROOFS)
+                findings = [prove_every_pair(loaded, checker=find_checker(files.folder), folder=folder, **settings)]
             elif inputs is not None:
                 findings = [prove(loaded, inputs=given_inputs(loaded, inputs), **settings)]
             else:
                 findings = prove_all(loaded, **settings)
-    files.write(findings, place, verbose)
+    files.write([(place, findings)], verbose)
     raise typer.Exit(status_of(findings))
 
 
 def given_inputs(target: Target, text: str) -> list[Any]:
-    """The inputs of a finite domain: a JSON list, numbers separated by commas, or "up to N of VALUES".
+    """The inputs of a finite domain: a JSON list, numbers separated by commas, LOW..HIGH, or "up to N of" one of these.
 
-    VALUES is LOW..HIGH, for all integers from the one to the other, or values as above. For a selection these are all
-    vectors of 1 to N utilities, for other kinds but noise all of 0 to N records.
+    The last are all vectors of 1 to N utilities for a selection, and all databases of 0 to N records for other kinds.
 
     Raises:
         UsageError: the text is none of these.

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -95,14 +95,15 @@ class TargetOptions:
         if self.folder is not None and self.folder.is_dir():  # on another machine there may be none of that name
             os.chdir(self.folder)
         if (self.target is None) == (self.program is None):
-            message = "name a target, or a program after --exec" + ("" if self.target is None else ", not both")
-            raise typer.BadParameter(message, param_hint="TARGET")
+            nothing = "name a target, list some in pyproject.toml, or write a program after --exec"
+            told = nothing if self.target is None else "name a target or a program after --exec, not both"
+            raise typer.BadParameter(told, param_hint="TARGET")
         if self.kind == "stage":
             return self._stage()
-        declared: dict[str, Any] = {} if self.domain is None else {"domain": domain_from_text(self.domain)}
-        declared |= {} if self.pairs is None else {"pairs": _pairs(self.pairs)}
         loaded = self._loaded()
-        return replace(loaded, **declared) if declared else loaded
+        if self.domain is not None:
+            loaded = replace(loaded, domain=domain_from_text(self.domain))
+        return loaded if self.pairs is None else replace(loaded, pairs=_pairs(self.pairs))
 
     def _loaded(self) -> Target | Stage:
         claimed = self.claimed()
@@ -116,7 +117,7 @@ class TargetOptions:
     def _stage(self) -> Stage:
         """A stage: its claim is a stability, and its domain is the type of a record, or which numbers records are."""
         given = {"epsilon", "delta", "sensitivity", "bounds", "program", "in_env"}
-        if refused := [_option(name) for name in sorted(given) if getattr(self, name) is not None]:
+        if refused := [option_of(name) for name in sorted(given) if getattr(self, name) is not None]:
             raise UsageError(f"a stage takes no {' or '.join(refused)}; leave that out")
         claim = self.claim and _claim_of(self.claim)
         if not isinstance(claim, Stability):
@@ -147,7 +148,7 @@ class TargetOptions:
 
     def spec(self, rest: Mapping[str, object] | None = None) -> str:
         """The words of a command line that load this target again, with the rest of its options by their names."""
-        named = {_option(field.name): getattr(self, field.name) for field in fields(self)[1:-1]}
+        named = {option_of(field.name): getattr(self, field.name) for field in fields(self)[1:-1]}
         words = ["--exec", named.pop("--exec")] if self.target is None else [self.target]
         for name, value in {**named, **(rest or {})}.items():
             if value is not None and value is not False:
@@ -156,16 +157,18 @@ class TargetOptions:
         return shlex.join(words)
 
     @classmethod
-    def of_spec(cls, spec: str) -> TargetOptions:
-        """The options that `spec` wrote, read again, without those that say which pairs are proved, and how."""
-        words = shlex.split(spec)
-        name = "prove" if {"--inputs", "--all"} & set(words) else "audit"
+    def of_spec(cls, spec: str, where: str = "") -> TargetOptions:
+        """The options of a target in the words of a command line; other options are passed over.
+
+        Raises:
+            UsageError: the words are wrong; `where` says where they stand.
+        """
+        audit = command_of(next(command for command in COMMANDS if command.name == "audit"))
         try:
-            read = command_of(next(known for known in COMMANDS if known.name == name)).make_context(name, words).params
+            read = audit.make_context("audit", shlex.split(spec), ignore_unknown_options=True, allow_extra_args=True)
         except Exception as error:  # whatever the parser says
-            raise UsageError(f"{spec} does not name a target as attacklab audit does") from error
-        named = {one.name for one in fields(cls)}
-        return cls(**{key: value for key, value in read.items() if key in named and value is not None})
+            raise UsageError(f"{where or spec}: {getattr(error, 'format_message', error.__str__)()}") from error
+        return cls(**{field.name: read.params[field.name] for field in fields(cls)[:-1]})
 
     def claimed(self) -> dict[str, Any]:
         """What the target is told: its kind, its claim and the parameters of that kind."""
@@ -244,26 +247,19 @@ def takes_target(*left_out: str) -> Callable[[Callable[..., None]], Callable[...
     """
 
     def decorated(function: Callable[..., None]) -> Callable[..., None]:
-        hints = get_type_hints(TargetOptions, include_extras=True)
-        shared = [field for field in fields(TargetOptions)[:-1] if field.name not in left_out]
-        given = [
-            Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
-            for one in shared
-        ]
-        _, *own = signature(function, eval_str=True).parameters.values()
-
         def command(**values: Any) -> None:
-            asked = {one.name: values.pop(one.name) for one in shared}
-            function(TargetOptions(**asked), **values)
+            function(TargetOptions(**{name: values.pop(name) for name in shared}), **values)
 
-        command.__doc__ = function.__doc__
-        command.__signature__ = Signature([*given, *(one.replace(kind=Parameter.KEYWORD_ONLY) for one in own)])  # type: ignore[attr-defined]
-        command.__annotations__ = {}
+        shared = [field.name for field in fields(TargetOptions)[:-1] if field.name not in left_out]
+        parameters = [signature(TargetOptions, eval_str=True).parameters[name] for name in shared]
+        parameters += list(signature(function, eval_str=True).parameters.values())[1:]
+        command.__signature__ = Signature([one.replace(kind=Parameter.KEYWORD_ONLY) for one in parameters])  # type: ignore[attr-defined]
+        command.__doc__, command.__annotations__ = function.__doc__, {}
         return command
 
     return decorated
 
 
-def _option(name: str) -> str:
+def option_of(name: str) -> str:
     """The option that sets an attribute."""
     return "--exec" if name == "program" else f"--{name.replace('_', '-')}"

@@ -25,9 +25,7 @@ CONNECTING_SECONDS = 10.0
 def executor(workers: str | None, library: Library | None) -> Iterator[tuple[Executor | None, float]]:
     """What draws outputs while the context lasts, and for how many seconds this process draws before it does.
 
-    Args:
-        workers: the option --workers: how many processes, or the address of a Dask scheduler.
-        library: the library that the target belongs to, if any; one that no seed replays runs in this process only.
+    A library that no seed replays runs in this process only. `workers` is the option.
 
     Raises:
         UsageError: the option contradicts the target, or the scheduler does not answer.
@@ -102,8 +100,8 @@ def _cluster(address: str) -> Iterator[Executor]:
         distributed.comm.get_address_host(address)  # given a bad one, a client would print a traceback
         client = distributed.Client(address, timeout=CONNECTING_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
-        message = f"no Dask scheduler answers at {address!r} ({in_one_line(error)}); write tcp://HOST:PORT"
-        raise UsageError(message) from error
+        told = in_one_line(error)
+        raise UsageError(f"no Dask scheduler answers at {address!r} ({told}); write tcp://HOST:PORT") from error
     with client:
         if not client.nthreads():
             raise UsageError(f"the Dask scheduler at {address} has no workers; start one with: dask worker {address}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from attacklab.model.errors import UsageError
 
@@ -24,14 +25,23 @@ def is_lab(root: Path) -> bool:
     Raises:
         ValueError: there is a pyproject.toml that cannot be read.
     """
+    return bool(project_table(root).get("experiments") == FOLDER)
+
+
+def project_table(root: Path) -> dict[str, Any]:
+    """The table `[tool.attacklab]` of pyproject.toml in a folder; empty where there is none.
+
+    Raises:
+        UsageError: the file cannot be read, or the table is not one.
+    """
     marker = root / MARKER
-    if not marker.is_file():
-        return False
     try:
-        tools = tomllib.loads(marker.read_text(encoding="utf-8")).get("tool", {})
-    except ValueError as error:
-        raise UsageError(f"{marker} is not TOML: {error}; repair it, or run this from a checkout of the lab") from error
-    return bool(tools.get("attacklab", {}).get("experiments") == FOLDER)
+        table = tomllib.loads(marker.read_text(encoding="utf-8")).get("tool", {}).get("attacklab", {})
+        return dict(table)
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise UsageError(f"{marker} cannot be read: {error}; repair it") from error
 
 
 def enter_lab(root: Path) -> Path:

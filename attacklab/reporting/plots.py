@@ -8,8 +8,8 @@ import math
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure as Canvas
+from matplotlib.figure import SubFigure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
@@ -107,10 +108,6 @@ NAME_INCHES = 0.24
 
 CELL_INCHES = (0.46, 0.25)
 CELL_POINTS = 8
-PAD_INCHES = 0.1
-KEY_PAD_INCHES = 0.08
-"""What is left free around a panel, and between it and its legend."""
-
 NAME_SHARE = 0.92
 """How much of the room between two ticks a name may fill."""
 
@@ -119,27 +116,6 @@ WITHIN_DECADES = (1.0, 2.0, 5.0)
 
 SIDE_STEP, ALL_STEPS = 0.22, 0.8
 """How far apart marks at one name stand, and how far all of them reach at most, in shares of a name."""
-
-
-@dataclass(slots=True)
-class _Slot:
-    """A panel's axes and what they take, in inches: the whole width; the axes; the margins, where text stands."""
-
-    axes: Axes
-    width: float
-    inner: tuple[float, float]
-    left: float = 0.0
-    bottom: float = 0.0
-    right: float = 0.0
-    top: float = 0.0
-
-    @property
-    def key_height(self) -> float:
-        """The height of the legend and of the gap above it; nothing where there is none."""
-        legend = self.axes.get_legend()
-        if legend is None:
-            return 0.0
-        return legend.get_window_extent().height / legend.figure.dpi + KEY_PAD_INCHES
 
 
 def save(figure: Figure, folder: Path) -> Path:
@@ -179,126 +155,84 @@ def _compact(svg: str) -> str:
 
 
 def draw(figure: Figure) -> Canvas:
-    """Draw a figure's panels, each with its legend below it, and lay them out so that nothing covers anything else.
+    """Draw a figure's panels, each with its legend below it.
 
     Args:
         figure: what to draw.
 
     Returns:
-        The drawing, of the size that its text takes.
+        The drawing, as large as its axes and the text around them need.
     """
+    columns = min(len(figure.panels), 1 if isinstance(figure.panels[0], Matrix) else MOST_COLUMNS)
+    rows = [figure.panels[first : first + columns] for first in range(0, len(figure.panels), columns)]
     with mpl.rc_context(STYLE):
-        canvas = Canvas(figsize=(PANEL_INCHES * MOST_COLUMNS, PANEL_INCHES))
+        canvas = Canvas(figsize=(PANEL_INCHES * columns, PANEL_INCHES * len(rows)), layout="constrained")
         FigureCanvasAgg(canvas)
-        rows = [
-            [_slot(canvas, panel, width) for panel, width in zip(row, widths, strict=True)]
-            for row, widths in _rows(figure.panels)
+        grid = canvas.add_gridspec(len(rows), columns)
+        drawn = [
+            [
+                _panel(canvas.add_subfigure(grid[y, x if len(row) == columns else slice(None)]), panel)
+                for x, panel in enumerate(row)
+            ]
+            for y, row in enumerate(rows)
         ]
-        _lay_out(canvas, rows)
+        heights = [PANEL_INCHES] * len(rows)
+        for _ in range(3):  # the size of the text is known once it is laid out, and moves with the size of the figure
+            canvas.draw_without_rendering()
+            missing = [max(_missing(axes, *wanted)[1] for axes, wanted in row) for row in drawn]
+            wider = max(_missing(axes, *wanted)[0] for row in drawn for axes, wanted in row)
+            heights = [height + more for height, more in zip(heights, missing, strict=True)]
+            grid.set_height_ratios(heights)
+            canvas.set_size_inches(canvas.get_figwidth() + wider, sum(heights))
+            for axes, _ in itertools.chain(*drawn):
+                _fit_text(axes)
+        canvas.draw_without_rendering()
     return canvas
 
 
-def _rows(panels: Sequence[Panel | Matrix]) -> Iterator[tuple[Sequence[Panel | Matrix], list[float]]]:
-    """Rows of panels with their widths in inches: every row is as wide as the first."""
-    columns = min(len(panels), 1 if isinstance(panels[0], Matrix) else MOST_COLUMNS)
-    for first in range(0, len(panels), columns):
-        row = panels[first : first + columns]
-        yield row, [PANEL_INCHES * columns / len(row)] * len(row)
-
-
-def _slot(canvas: Canvas, panel: Panel | Matrix, width: float) -> _Slot:
-    axes = canvas.add_axes((0.1, 0.1, 0.8, 0.8))
+def _panel(part: SubFigure, panel: Panel | Matrix) -> tuple[Axes, tuple[float, float]]:
+    """The axes of a panel, drawn, and the width and height that they are to have in inches; 0 for any width."""
+    axes = part.add_subplot()
     if isinstance(panel, Matrix):
-        inner = (CELL_INCHES[0] * len(panel.column_names), CELL_INCHES[1] * len(panel.row_names))
         _draw_matrix(axes, panel)
-        return _Slot(axes, width, inner)
-    _draw(axes, panel, width)
-    return _Slot(axes, width, (width - 1, max(AXES_INCHES, NAME_INCHES * (len(panel.y_names) + 1))))
+        return axes, (CELL_INCHES[0] * len(panel.column_names), CELL_INCHES[1] * len(panel.row_names))
+    _draw(axes, panel)
+    return axes, (0.0, max(AXES_INCHES, NAME_INCHES * (len(panel.y_names) + 1)))
 
 
-def _lay_out(canvas: Canvas, rows: list[list[_Slot]]) -> None:
-    """Measure the text around the axes and give every row, and the figure, the room that it takes."""
-    slots = [slot for row in rows for slot in row]
-    for _ in range(2):  # what is written at the ticks depends on the width that the first pass finds
-        for slot in slots:
-            _measure(canvas, slot)
-    width = max(sum(slot.width for slot in row) for row in rows)
-    heights = []
-    for row in rows:
-        inner = max(slot.inner[1] for slot in row)
-        for slot in row:
-            slot.inner = (slot.inner[0], inner)
-        below = max(slot.bottom + slot.key_height for slot in row)
-        heights.append(max(slot.top for slot in row) + inner + below + 2 * PAD_INCHES)
-    canvas.set_size_inches(width, sum(heights))
-    top = sum(heights)
-    for row, height in zip(rows, heights, strict=True):
-        baseline = top - PAD_INCHES - max(slot.top for slot in row) - row[0].inner[1]
-        left = 0.0
-        for slot in row:
-            _place(canvas, slot, left, baseline)
-            left += slot.width
-        top -= height
+def _missing(axes: Axes, width: float, height: float) -> tuple[float, float]:
+    """The inches by which axes are narrower and lower than they are to be."""
+    now = axes.get_window_extent()
+    dpi = axes.figure.dpi
+    return (width - now.width / dpi if width else 0.0, height - now.height / dpi)
 
 
-def _measure(canvas: Canvas, slot: _Slot) -> None:
-    """Find the margins at the present width of the axes, and the width that they leave (a matrix: the whole width)."""
-    axes, (width, height) = slot.axes, slot.inner
-    all_width, all_height = canvas.get_size_inches()
-    axes.set_position((0.3, 0.3, width / all_width, height / all_height))
-    if not axes.images and isinstance(axes.xaxis.get_major_locator(), FixedLocator):
-        _fit_names(axes, width)
-    inner, drawn = axes.get_window_extent(), axes.get_tightbbox()
-    assert drawn is not None  # noqa: S101 - axes that can be seen have one
-    title = axes.title.get_window_extent()  # in the middle of the slot, and so at neither side of the axes
-    slot.left, slot.right = ((inner.x0 - drawn.x0) / canvas.dpi, (drawn.x1 - inner.x1) / canvas.dpi)
-    slot.bottom, slot.top = ((inner.y0 - drawn.y0) / canvas.dpi, (max(drawn.y1, title.y1) - inner.y1) / canvas.dpi)
-    margins = slot.left + slot.right + 2 * PAD_INCHES
-    if axes.images:
-        slot.width = width + margins
-    else:
-        slot.inner = (slot.width - margins, height)
-    if title.width / canvas.dpi > slot.width - 2 * PAD_INCHES:
-        text = axes.get_title()
-        axes.set_title("\n".join(textwrap.wrap(text, math.ceil(0.55 * len(text)))))
-
-
-def _fit_names(axes: Axes, width: float) -> None:
-    """Write the names below the axes on several lines, or aslant where a word is too long for that."""
+def _fit_text(axes: Axes) -> None:
+    """Write the title on as many lines as it takes; names below the axes on several, or aslant if they are long."""
+    room, title = axes.figure.bbox, axes.title
+    if title.get_window_extent().x0 < room.x0 or title.get_window_extent().x1 > room.x1:
+        axes.set_title("\n".join(textwrap.wrap(title.get_text(), math.ceil(0.55 * len(title.get_text())))))
+    if axes.images or not isinstance(axes.xaxis.get_major_locator(), FixedLocator):
+        return
     names = [" ".join(label.get_text().split()) for label in axes.get_xticklabels()]
-    room = NAME_SHARE * axes.figure.dpi * width / len(names)
+    share = NAME_SHARE * axes.get_window_extent().width / len(names)
     axes.set_xticks(axes.get_xticks(), names, rotation=0, ha="center")
     longest = max(axes.get_xticklabels(), key=lambda label: len(label.get_text()))
-    letters = int(room * len(longest.get_text()) / longest.get_window_extent().width)
+    letters = int(share * len(longest.get_text()) / longest.get_window_extent().width)
     wrapped = ["\n".join(textwrap.wrap(name, max(1, letters), break_long_words=False)) for name in names]
     axes.set_xticks(axes.get_xticks(), wrapped)
-    if max(label.get_window_extent().width for label in axes.get_xticklabels()) > room:
+    if max(label.get_window_extent().width for label in axes.get_xticklabels()) > share:
         axes.set_xticks(axes.get_xticks(), names, rotation=25, ha="right", rotation_mode="anchor")
 
 
-def _place(canvas: Canvas, slot: _Slot, left: float, baseline: float) -> None:
-    """Put axes above their baseline, and the legend below what is written under them, in inches from the lower left."""
-    all_width, all_height = canvas.get_size_inches()
-    (width, height), start = slot.inner, left + slot.left + PAD_INCHES
-    slot.axes.set_position((start / all_width, baseline / all_height, width / all_width, height / all_height))
-    middle = left + slot.width / 2
-    spare = max(0.0, slot.width / 2 - PAD_INCHES - slot.axes.title.get_window_extent().width / canvas.dpi / 2)
-    title = min(max(start + width / 2, middle - spare), middle + spare)  # over the axes, or as near as it fits
-    slot.axes.title.set_x((title - start) / width)
-    legend = slot.axes.get_legend()
-    if legend is not None:
-        below = baseline - slot.bottom - KEY_PAD_INCHES
-        legend.set_loc("upper center")
-        legend.set_bbox_to_anchor((middle / all_width, below / all_height), canvas.transFigure)
-
-
-def _draw_legend(axes: Axes, handles: Sequence[Artist], width: float) -> None:
-    """Draw the legend in as many columns as fit into a width in inches; `_place` puts it where it belongs."""
-    for columns in range(min(4, len(handles)), 0, -1):
-        legend = axes.legend(handles=handles, ncols=columns, loc="upper center")  # "best" would search in vain
-        legend.set_in_layout(False)
-        if legend.get_window_extent().width / axes.figure.dpi <= width:
+def _draw_legend(axes: Axes, handles: Sequence[Artist], most: int) -> None:
+    """Draw the legend below the axes, in as many columns as fit."""
+    part = axes.figure
+    for columns in range(min(most, len(handles)), 0, -1):
+        legend = part.legend(handles=handles, ncols=columns, loc="outside lower center")
+        if columns == 1 or legend.get_window_extent().width <= part.bbox.width:
             return
+        legend.remove()
 
 
 def _draw_matrix(axes: Axes, matrix: Matrix) -> None:
@@ -314,7 +248,7 @@ def _draw_matrix(axes: Axes, matrix: Matrix) -> None:
                 axes.text(
                     x, y, typeset(cell.text), ha="center", va="center_baseline", fontsize=CELL_POINTS, color=colour
                 )
-    axes.set_title(typeset(matrix.title)).set_in_layout(False)
+    axes.set_title(typeset(matrix.title))
     axes.set_xticks(
         range(len(matrix.column_names)),
         [typeset(name) for name in matrix.column_names],
@@ -336,11 +270,11 @@ def _draw_matrix(axes: Axes, matrix: Matrix) -> None:
         for verdict, colour in VERDICT_COLOURS.items()
         if verdict in shown
     ]
-    _draw_legend(axes, keys, CELL_INCHES[0] * len(matrix.column_names))
+    _draw_legend(axes, keys, 4)
 
 
-def _draw(axes: Axes, panel: Panel, width: float = PANEL_INCHES) -> None:
-    axes.set_title(typeset(panel.title)).set_in_layout(False)
+def _draw(axes: Axes, panel: Panel) -> None:
+    axes.set_title(typeset(panel.title))
     axes.set_xlabel(typeset(panel.x_label))
     axes.set_ylabel(typeset(panel.y_label))
     axes.set_xscale(panel.x_scale)
@@ -360,7 +294,7 @@ def _draw(axes: Axes, panel: Panel, width: float = PANEL_INCHES) -> None:
         axes.set_yticks(range(len(panel.y_names)), [typeset(name) for name in panel.y_names])
         axes.set_ylim(-0.6, len(panel.y_names) - 0.4)
     if len(keys) > 1:
-        _draw_legend(axes, keys, width - 2 * PAD_INCHES)
+        _draw_legend(axes, keys, 4)
 
 
 def _label_ticks(axis: Axis, scale: Scale) -> None:

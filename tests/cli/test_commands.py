@@ -109,8 +109,8 @@ def test_a_file_without_a_name_lists_what_looks_like_a_mechanism_and_runs_nothin
     assert out.splitlines() == [
         "attacklab audit listed.py:noisy --kind noise --epsilon EPSILON",
         "attacklab audit listed.py:mean --kind dataset --pairs PAIRS.json --epsilon EPSILON",
-        "attacklab audit listed.py:target",
         "attacklab audit listed.py:Laplace.randomise --kind noise --epsilon EPSILON",
+        "attacklab audit listed.py:target",
     ]
     Path("empty.py").write_text("x = 1\n")
     assert "empty.py has nothing that looks like a mechanism; name a function of it" in attacklab("audit empty.py")[2]

@@ -12,6 +12,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure as Canvas
+from matplotlib.legend import Legend
 from matplotlib.text import Text
 
 from attacklab.model.findings import read_record
@@ -123,15 +124,12 @@ def drawn(request: pytest.FixtureRequest) -> list[Canvas]:
 
 def test_no_legend_covers_data_or_text(drawn: list[Canvas]) -> None:
     for canvas in drawn:
-        for axes in canvas.axes:
-            legend = axes.get_legend()
-            if legend is None:
-                continue
+        for legend in canvas.findobj(Legend):
             place = legend.get_window_extent()
-            for other in canvas.axes:
-                assert not place.overlaps(other.get_window_extent())
+            for axes in canvas.axes:
+                assert not place.overlaps(axes.get_window_extent())
                 covered = [
-                    text.get_text() for text in written_around(other) if place.overlaps(text.get_window_extent())
+                    text.get_text() for text in written_around(axes) if place.overlaps(text.get_window_extent())
                 ]
                 assert "".join(covered) == ""
 

@@ -44,12 +44,12 @@ def test_the_same_data_gives_the_same_bytes_and_other_data_others(tmp_path: Path
 
 def test_what_is_drawn_has_the_labels_the_legend_and_the_bounds() -> None:
     panel = FIGURE.panels[0]
-    axes = Canvas().add_subplot()
+    canvas = Canvas(layout="constrained")
+    axes = canvas.add_subplot()
     plots._draw(axes, panel)
     assert (axes.get_title(), axes.get_xlabel(), axes.get_ylabel()) == ("left", "ε", "advantage")
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "symlog")
-    legend = axes.get_legend()
-    assert legend is not None
+    (legend,) = canvas.legends
     assert [text.get_text() for text in legend.get_texts()] == ["n", "e", "i", "c"]
     assert [line.get_ydata().tolist() for line in axes.get_lines()] == [list(one.y) for one in panel.series]
     assert len(axes.collections) == 1  # the one band of confidence bounds
@@ -59,7 +59,8 @@ def test_what_is_drawn_has_the_labels_the_legend_and_the_bounds() -> None:
 
 def test_a_matrix_is_drawn_with_its_names_texts_colours_and_a_key_of_the_verdicts_in_it(tmp_path: Path) -> None:
     matrix = MATRIX.panels[0]
-    axes = Canvas().add_subplot()
+    canvas = Canvas(layout="constrained")
+    axes = canvas.add_subplot()
     plots._draw_matrix(axes, matrix)
     assert [label.get_text() for label in axes.get_yticklabels()] == ["naive", "exact", "slack"]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["rounding", "cast", "law"]
@@ -68,6 +69,6 @@ def test_a_matrix_is_drawn_with_its_names_texts_colours_and_a_key_of_the_verdict
     assert tuple(red) == to_rgb("#c1272d")
     assert tuple(blue) == to_rgb("#0b5fa5")
     shown = {str(cell.verdict or "not run") for row in matrix.cells for cell in row}
-    assert {text.get_text() for text in axes.get_legend().get_texts()} == shown
+    assert {text.get_text() for text in canvas.legends[0].get_texts()} == shown
     assert len(shown) == len(Verdict) + 1  # and the cells that were not run
     assert plots.save(MATRIX, tmp_path).is_file()

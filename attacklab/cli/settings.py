@@ -1,0 +1,92 @@
+"""The table `[tool.attacklab]` of pyproject.toml: what `attacklab audit` runs when nothing is named.
+
+docs/how_to/auditing.md shows the table.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from attacklab.auditing.flaws import catalogue
+from attacklab.auditing.repairs import flaw_of
+from attacklab.cli.messages import Status, by_name, say
+from attacklab.cli.output import status_of
+from attacklab.cli.target_options import TargetOptions, option_of
+from attacklab.model.errors import UsageError
+from attacklab.model.findings import Finding, Verdict, read_record
+from attacklab.reporting.lab import MARKER, project_table
+
+TABLE = f"[tool.attacklab] of {MARKER}"
+OPTIONS = {option_of(field.name)[2:]: field for field in fields(TargetOptions)[:-1]}
+KEYS = {"alpha": float, "ignore": list, "baseline": str, "targets": list, "experiments": str}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the table holds.
+
+    Attributes:
+        targets: the targets to audit.
+        alpha: the probability of a false alarm in the whole run; None where the table does not say.
+        ignore: codes of flaws that are known.
+        baseline: pairs of a target's name and the code of a flaw that it had in an earlier record.
+    """
+
+    targets: tuple[TargetOptions, ...] = ()
+    alpha: float | None = None
+    ignore: frozenset[str] = frozenset()
+    baseline: frozenset[tuple[str, str]] = frozenset()
+
+    def status_of(self, findings: Sequence[Finding]) -> Status:
+        """The exit status of the findings of one target. Known flaws do not count, and are named."""
+        shown = {(finding.target, _code(finding)) for finding in findings if finding.refutes}
+        known = {(target, code) for target, code in shown if code in self.ignore} | (shown & self.baseline)
+        if known:
+            say(
+                f"known flaws, which do not count: {', '.join(sorted(f'{code} of {target}' for target, code in known))}"
+            )
+        if known and known == shown:
+            return Status.FAILED if any(finding.verdict is Verdict.ERROR for finding in findings) else Status.OK
+        return status_of(findings)
+
+
+def project_settings(root: Path) -> Settings:
+    """The settings of a folder.
+
+    Raises:
+        UsageError: a key is unknown, or its value is not of its type.
+    """
+    table = project_table(root)
+    for key, value in table.items():
+        kind = by_name(key, KEYS, f"key of {TABLE},")
+        if not isinstance(value, kind) and not (kind is float and type(value) is int):
+            raise UsageError(f"{TABLE}: {key} must be a {kind.__name__}, not {value!r}")
+    codes = {flaw.code: flaw.code for flaw in catalogue().values()}
+    record = read_record(root / table["baseline"])["findings"] if "baseline" in table else ()
+    return Settings(
+        tuple(_target(entry, f"{TABLE}, target {number}") for number, entry in enumerate(table.get("targets", ()), 1)),
+        table.get("alpha"),
+        frozenset(by_name(code, codes, f"flaw to ignore in {TABLE},") for code in map(str, table.get("ignore", ()))),
+        frozenset((finding.target, _code(finding)) for finding in record if finding.refutes),
+    )
+
+
+def _target(entry: Any, where: str) -> TargetOptions:
+    """The options of `attacklab audit` that an entry of `targets` sets, without their dashes."""
+    if not isinstance(entry, dict) or not {"target", "exec"} & entry.keys():
+        raise UsageError(f'{where} must be a table with target = "FILE.py:NAME", not {entry!r}')
+    words = [str(entry["target"])] if "target" in entry else []
+    for key, value in entry.items():
+        by_name(key, OPTIONS, f"key in {where},")
+        if key != "target":
+            words += [f"--{key}", *map(str, value if isinstance(value, list) else [value])]
+    return TargetOptions.of_spec(shlex.join(words), where)
+
+
+def _code(finding: Finding) -> str:
+    flaw = flaw_of(finding)
+    return flaw.code if flaw else finding.attack
