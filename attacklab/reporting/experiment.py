@@ -12,8 +12,7 @@ What the seed determines and what depends on the machine never share a file. `fi
 timing. An experiment that times something puts it in `Collected.timings` and has, beside those two or instead of them:
 
 - `explain_timings(data) -> str`: a paragraph on the timings, which are in `data["timings"]`;
-- `timing_figures(data) -> list[Figure]`, optional: what to draw of them;
-- `timing_table(data) -> list[list[str]]`, optional: a table of them, its head first.
+- `timing_figures(data) -> list[Figure]`, optional: what to draw of them.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -99,10 +99,9 @@ class Experiment:
     explain: Callable[[Data], str] = lambda _: ""
     timing_figures: Callable[[Data], list[Figure]] = lambda _: []
     explain_timings: Callable[[Data], str] = lambda _: ""
-    timing_table: Callable[[Data], list[list[str]]] = lambda _: []
 
 
-OPTIONAL = ("figures", "explain", "timing_figures", "explain_timings", "timing_table")
+OPTIONAL = ("figures", "explain", "timing_figures", "explain_timings")
 
 
 def load_experiments(root: Path) -> dict[str, Experiment]:
@@ -170,67 +169,64 @@ def run_experiment(experiment: Experiment, settings: Settings, reports: Path) ->
         The record of the seed as it was written, with all findings and the seconds that it took.
 
     Raises:
-        ValueError: the measured record that is there already is not a record.
+        UsageError: matplotlib is not installed, or the measured record that is there already is not a record.
         OSError: the folder cannot be written.
     """
-    with from_extra("pages"):
-        from attacklab.reporting import plots  # here, because matplotlib costs every other command half a second
-
-    record_path, measured_path = (reports / folder / f"{experiment.name}.json" for folder in (DATA, MEASURED))
+    _plots()  # before anything is measured
+    measured_path = reports / MEASURED / f"{experiment.name}.json"
     if measured_path.is_file():
         settings = replace(settings, previous=read_record(measured_path))
     sources = digests(experiment.root, f"{experiment.package}.{experiment.name}") if experiment.root else {}
     started = time.perf_counter()
     collected = experiment.collect(settings)
     seconds = round(time.perf_counter() - started, 1)
-    seeded = _plain(_seeded(experiment, settings, collected, sources))
-    timed = _plain(_timed(experiment, seconds, collected))
-    shown = {**seeded, "timings": timed["timings"]}
-    drawn, timings_drawn = experiment.figures(seeded), experiment.timing_figures(shown)
-    seeded["experiment"] |= {"paragraph": experiment.explain(seeded), "figures": _named(drawn)}
-    timed["experiment"] |= {
-        "paragraph": experiment.explain_timings(shown),
-        "figures": _named(timings_drawn),
-        "table": experiment.timing_table(shown),
-    }
-    for figures, folder in ((drawn, reports / FIGURES), (timings_drawn, reports / MEASURED / FIGURES)):
-        for figure in figures:
-            plots.save(figure, folder)
-    _write_record(measured_path, timed)
-    _write_record(record_path, seeded)
-    return {
-        **seeded,
-        "experiment": {**seeded["experiment"], "seconds": seconds},
-        "findings": seeded["findings"] + timed["findings"],
-    }
+    seeded, timed = _seeded(experiment, settings, collected, sources), _timed(experiment, seconds, collected)
+    seeded, timed = _write(experiment, reports, seeded, timed)
+    shown = {**seeded["experiment"], "seconds": seconds}
+    return {**seeded, "experiment": shown, "findings": seeded["findings"] + timed["findings"]}
 
 
 def replace_findings(experiment: Experiment, reports: Path, attack: str, findings: Sequence[Finding]) -> None:
-    """Replace the findings of one attack in the record of an experiment, and draw its figures again from that.
+    """Replace the findings of one attack in the record of an experiment, and draw its figures again.
 
     For findings that cost nothing to take over, beside others that would take minutes to find again.
 
     Raises:
-        ValueError: a record cannot be read.
+        UsageError: a record cannot be read.
     """
-    with from_extra("pages"):
-        from attacklab.reporting import plots  # here, as above
-
-    record_path, measured_path = (reports / folder / f"{experiment.name}.json" for folder in (DATA, MEASURED))
-    seeded, timed = shown_data(record_path), read_record(measured_path)
+    name = f"{experiment.name}.json"
+    seeded, timed = shown_data(reports / DATA / name), read_record(reports / MEASURED / name)
     timed["findings"] = [finding.to_json() for finding in timed["findings"]]
-    kept = [
-        pair for pair in zip(seeded["findings"], timed["finding_seconds"], strict=True) if pair[0]["attack"] != attack
-    ]
-    seeded["findings"] = [finding for finding, _ in kept]
-    seeded["findings"] += map(_shown_finding, findings)
-    timed["finding_seconds"] = [seconds for _, seconds in kept] + [0.0] * len(findings)
-    drawn = experiment.figures(_plain(seeded))
-    seeded["experiment"] |= {"paragraph": experiment.explain(_plain(seeded)), "figures": _named(drawn)}
-    for figure in drawn:
-        plots.save(figure, reports / FIGURES)
-    _write_record(measured_path, timed)
-    _write_record(record_path, seeded)
+    kept = zip(seeded["findings"], timed["finding_seconds"], strict=True)
+    entries = [entry for entry in kept if entry[0]["attack"] != attack]
+    entries += [(_shown_finding(finding), 0.0) for finding in findings]
+    seeded["findings"], timed["finding_seconds"] = map(list, zip(*entries, strict=True))
+    _write(experiment, reports, seeded, timed)
+
+
+def _write(experiment: Experiment, reports: Path, seeded: Data, timed: Data) -> tuple[Data, Data]:
+    """Write both records, explained, with their figures; the records as they were written."""
+    seeded, timed = _plain(seeded), _plain(timed)
+    shown = {**seeded, "timings": timed["timings"]}
+    for record, folder, figures, paragraph in (
+        (seeded, reports / FIGURES, experiment.figures(seeded), experiment.explain(seeded)),
+        (timed, reports / MEASURED / FIGURES, experiment.timing_figures(shown), experiment.explain_timings(shown)),
+    ):
+        named = [{"name": figure.name, "caption": figure.caption} for figure in figures]
+        record["experiment"] |= {"paragraph": paragraph, "figures": named}
+        for figure in figures:
+            _plots().save(figure, folder)
+    for record, folder in ((timed, MEASURED), (seeded, DATA)):
+        text = to_text(record)
+        path = reports / folder / f"{experiment.name}.json"
+        write_whole(path, text if len(text) <= LARGEST_INDENTED else compact_text(record))
+    return seeded, timed
+
+
+def _plots() -> ModuleType:
+    """What draws, imported late because matplotlib costs every other command half a second."""
+    with from_extra("pages"):
+        return importlib.import_module("attacklab.reporting.plots")
 
 
 def shown_data(path: Path) -> Data:
@@ -247,12 +243,6 @@ def _shown_finding(finding: Finding) -> Data:
     """A finding without its seconds, which are timings, and a replay of what does not apply."""
     shown = {name: value for name, value in finding.to_json().items() if name != "seconds"}
     return shown | {"replay": ""} if finding.verdict is Verdict.NOT_APPLICABLE else shown
-
-
-def _write_record(path: Path, data: Data) -> None:
-    """Write a record, a large one compactly."""
-    text = to_text(data)
-    write_whole(path, text if len(text) <= LARGEST_INDENTED else compact_text(data))
 
 
 def _seeded(experiment: Experiment, settings: Settings, collected: Collected, sources: Mapping[str, str]) -> Data:
@@ -283,7 +273,3 @@ def _plain(data: Data) -> Data:
     """The values as they are read again from the file."""
     plain: Data = json.loads(to_text(data))
     return plain
-
-
-def _named(figures: Sequence[Figure]) -> list[dict[str, str]]:
-    return [{"name": figure.name, "caption": figure.caption} for figure in figures]

@@ -86,13 +86,13 @@ class _Record:
     Attributes:
         reports: the folder.
         data: the record of the seed.
-        measured: that of the machine; None for a record from before the two were kept apart.
+        measured: what depends on the machine.
         made: when and where it was made, where other code made it than there is now; else None.
     """
 
     reports: Path
     data: Mapping[str, Any]
-    measured: Mapping[str, Any] | None
+    measured: Mapping[str, Any]
     made: str | None
 
     @property
@@ -106,7 +106,8 @@ class _Record:
 
     @property
     def timed(self) -> Mapping[str, Any]:
-        return self.measured["experiment"] if self.measured else {"paragraph": ""}
+        timed: Mapping[str, Any] = self.measured["experiment"]
+        return timed
 
     @property
     def has_page(self) -> bool:
@@ -127,16 +128,11 @@ class _Record:
 
 def _records(reports: Path, lab: Path | None) -> Iterator[_Record]:
     for path in sorted((reports / DATA).glob("*.json")):
-        data, measured = _read(path), _measured(reports, path)
+        data, measured = _read(path), _read(reports / MEASURED / path.name)
         entry, origin = data["experiment"], None
-        if lab is not None and entry.get("sources") != digests(lab, f"{entry.get('package', FOLDER)}.{path.stem}"):
-            origin = _when_and_where(measured["environment"]) if measured else "nobody knows when"
+        if lab is not None and entry.get("sources") != digests(lab, f"{entry['package']}.{path.stem}"):
+            origin = _when_and_where(measured["environment"])
         yield _Record(reports, data, measured, origin)
-
-
-def _is_of_the_lab(record: _Record) -> bool:
-    """Whether a measurement is about the lab itself; its package had other names in old records."""
-    return bool(record.entry.get("package", FOLDER) != FOLDER)
 
 
 def _when_and_where(environment: Mapping[str, str]) -> str:
@@ -159,7 +155,7 @@ def rendered(reports: Path, lab: Path | None = None) -> dict[Path, str | None]:
     tables = [
         (
             heading,
-            [_index_entry(record) for record in records if _is_of_the_lab(record) is of_the_lab],
+            [_index_entry(record) for record in records if (record.entry["package"] != FOLDER) is of_the_lab],
         )
         for heading, of_the_lab in HEADINGS
     ]
@@ -183,32 +179,22 @@ def _read(path: Path) -> dict[str, Any]:
     return data
 
 
-def _measured(reports: Path, data: Path) -> dict[str, Any] | None:
-    """What was measured with a record; None for a record from before the two were kept apart."""
-    path = reports / MEASURED / data.name
-    return _read(path) if path.is_file() else None
-
-
 def _pages(record: _Record) -> dict[Path, str | None]:
-    """The pages of one experiment and its long tables."""
+    """The pages of one experiment and its long table."""
     reports, name = record.reports, record.name
     texts: dict[Path, str | None] = {}
     if record.has_page:
-        rows = summarised(record.data["findings"])
-        texts |= _page(record, record.entry, rows, reports / f"{name}.md", reports / DATA / f"{name}.csv")
-    if record.measured and record.timed["paragraph"]:
-        where = reports / MEASURED
+        page, file = reports / f"{name}.md", reports / DATA / f"{name}.csv"
+        table, texts[file] = _table(summarised(record.data["findings"]), page, file)
+        texts[page] = _page(record, record.entry, table=table)
+    if record.timed["paragraph"]:
         made = _when_and_where(record.measured["environment"])
-        rows = record.timed["table"]
-        texts |= _page(record, record.timed, rows, where / f"{name}.md", where / f"{name}.csv", measured=made)
+        texts[reports / MEASURED / f"{name}.md"] = _page(record, record.timed, measured=made)
     return texts
 
 
-def _page(
-    record: _Record, shown: Mapping[str, Any], rows: Rows, page: Path, file: Path, *, measured: str = ""
-) -> dict[Path, str | None]:
-    """A page of what is shown, and its table where that is long; `measured` says when and where it was timed."""
-    table, long_table = _table(rows, page, file)
+def _page(record: _Record, shown: Mapping[str, Any], *, table: str = "", measured: str = "") -> str:
+    """A page of what is shown; `measured` says when and where it was timed."""
     text = render(
         "experiment.md",
         name=record.name,
@@ -219,9 +205,8 @@ def _page(
         made=record.made,
         has_page=record.has_page,
         has_timings=bool(record.timed["paragraph"]),
-        is_measured=record.measured is not None,
     )
-    return {page: _ended(text), file: long_table}
+    return _ended(text)
 
 
 def _index_entry(record: _Record) -> str:

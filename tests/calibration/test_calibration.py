@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 import typer
-from attacklab.cli.calibrate import command
 from typer.testing import CliRunner
 
 from attacklab.calibration import QUANTITIES, CalibrationFinding, Unsafe, calibrate, quantity
+from attacklab.cli.cases import calibrate as command
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import Verdict
 from experiments.common.calibration_formulas import NAIVE, SOUND
