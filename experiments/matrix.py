@@ -72,12 +72,22 @@ def collect(settings: Settings) -> Collected:
     measured = {
         "epsilon": EPSILON,
         "targets": NAMES,
+        "families": families(NAMES),
         "attacks": [attack.name for attack in ATTACKS],
         "trials": trials,
         "few_trials": few,
         "spared": [name for name in spared if name in NAMES],
     }
     return Collected(findings, measured)
+
+
+def families(names: Sequence[str]) -> dict[str, list[str]]:
+    """The targets of each mechanism; one that no mechanism names is a family of its own."""
+    grouped: dict[str, list[str]] = {mechanism: [] for mechanism in targets.MECHANISMS}
+    for name in names:
+        named = [mechanism for mechanism in targets.MECHANISMS if mechanism in name]
+        grouped.setdefault(max(named, key=len, default=name.partition("_")[2]), []).append(name)
+    return {family: members for family, members in grouped.items() if members}
 
 
 def committed() -> list[Finding]:
@@ -178,15 +188,17 @@ def explain(data: dict[str, Any]) -> str:
         naive=len(naive),
         exact=len(exact),
         by_samples=sum(bool(by[name] - {EXACT_LAW}) for name in naive),
-        by_attack=_listed([f"{attack} {count}" for attack, count in refuted.items() if count]),
+        by_attack="\n".join(f"| {attack} | {count} |" for attack, count in refuted.items() if count),
         law_only=_listed([f"{name} ({needs(laws[name])})" for name in naive if by[name] == {EXACT_LAW}]),
         unseen=_listed([name for name in naive if not by[name]]),
-        accused=_listed([name for name in exact if by[name]]),
+        accused=_listed([name for name in exact if by[name] - {EXACT_LAW}]),
+        accused_by_law=_listed([name for name in exact if by[name] == {EXACT_LAW}]),
+        kept=sum(not by[name] for name in exact),
         sought=len(sought),
         proved=len(reasons),
         with_slack=sum("added to δ" in reason for reason in reasons),
         certified=sum(Verdict.PROVED in proof for proof in proofs),
-        spared=_listed(measured["spared"]),
+        spared=len(measured["spared"]),
     )
 
 

@@ -1,20 +1,30 @@
-"""All pages of a folder of reports as one page of HTML, for a browser without a network."""
+"""All pages of a folder of reports as one page of HTML, for a browser without a network.
+
+At its head is the scoreboard: the naive targets of each mechanism beside its exact ones, from the record of the
+experiment `matrix`, whose `measured` says which targets are of one family.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from attacklab.model.errors import from_extra
+from attacklab.model.findings import CERTIFICATE, EXACT_LAW, Finding, Verdict, decisive, read_record
+from attacklab.reporting.experiment import DATA
 from attacklab.reporting.rendering import render
+from attacklab.reporting.wording import inputs_text, shown_by
 
 with from_extra("pages"):
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
+VARIANTS = ("naive", "exact")
+
 
 def lab_page(reports: Path, index: Path) -> str:
-    """The index, and below it every page that it links.
+    """The scoreboard, the index, and below it every page that it links.
 
     Args:
         reports: the folder, which is to hold the HTML too.
@@ -28,7 +38,53 @@ def lab_page(reports: Path, index: Path) -> str:
         tokens = markdown.parse(path.read_text(encoding="utf-8"))
         _lead(tokens, path.parent, reports, anchors)
         sections[anchors[path]] = markdown.renderer.render(tokens, markdown.options, {})
-    return render("lab_page.html", sections=sections)
+    matrix = reports / DATA / "matrix.json"
+    record = read_record(matrix) if matrix.is_file() else {}
+    board = scoreboard(record["findings"], record["measured"]["families"]) if record else None
+    return render("lab_page.html", sections=sections, board=board)
+
+
+def scoreboard(findings: Sequence[Finding], families: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """What the page shows of the targets that were tested, by family and variant, with a sentence that counts them.
+
+    Args:
+        findings: all that is known of the targets.
+        families: the names of the targets of each mechanism.
+    """
+    targets: dict[str, list[Finding]] = {}
+    for finding in findings:
+        targets.setdefault(finding.target, []).append(finding)
+    rows = {
+        family: [
+            [_entry(name, targets[name]) for name in names if name.startswith(variant) and name in targets]
+            for variant in VARIANTS
+        ]
+        for family, names in families.items()
+    }
+    naive, exact = ([entry for row in rows.values() for entry in row[side]] for side in (0, 1))
+    by_law = sum(entry["refuted_by"] == {EXACT_LAW} for entry in naive)
+    summary = (
+        f"{sum(bool(entry['refuted_by']) for entry in naive) - by_law} of {len(naive)} naive mechanisms broken by "
+        f"samples, {by_law} by exact laws; {sum(entry['certified'] for entry in exact)} of {len(exact)} exact ones "
+        "certified."
+    )
+    return {"summary": summary, "rows": rows}
+
+
+def _entry(name: str, findings: Sequence[Finding]) -> dict[str, Any]:
+    """A target's name, what refuted it, whether it is certified, its colour, and the finding that says most."""
+    refuting = [finding for finding in findings if finding.refutes]
+    certified = [finding for finding in findings if finding.attack == CERTIFICATE and finding.verdict is Verdict.PROVED]
+    told = (refuting or certified or decisive(findings))[0]
+    inputs = f" Inputs: {inputs_text(told)}." if refuting and told.pair else ""
+    return {
+        "name": name.partition("_")[2].replace("_", " "),
+        "refuted_by": {finding.attack for finding in refuting},
+        "certified": bool(certified),
+        "colour": "red" if refuting else "green" if certified else "grey",
+        "sentence": f"{shown_by(told)}: {told.verdict_in_scope}. {told.reason}.{inputs}",
+        "replay": told.replay,
+    }
 
 
 def _lead(tokens: Sequence[Token], folder: Path, reports: Path, anchors: dict[Path, str]) -> None:

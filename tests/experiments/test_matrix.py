@@ -72,7 +72,7 @@ def test_every_naive_target_has_a_red_cell_and_no_target_an_error(data: Data, ce
     assert Verdict.ERROR not in {cell.verdict for cell in cells.values()}
     assert refuted_by(cells) == {name for name in matrix.NAMES if name.startswith("naive")} - UNSEEN
     paragraph = " ".join(matrix.explain(data).split())
-    assert f"Not refuted here: {', '.join(name for name in matrix.NAMES if name in UNSEEN)}." in paragraph
+    assert f"| not refuted | {', '.join(name for name in matrix.NAMES if name in UNSEEN)} |" in paragraph
     assert not {"{", "}", "nan"} & set(paragraph)
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from attacklab.model.files import write_whole
-from attacklab.model.findings import Finding, Verdict, record, to_text
-from attacklab.reporting.lab_page import lab_page
+from attacklab.model.findings import CERTIFICATE, EXACT_LAW, Finding, Verdict, record, to_text
+from attacklab.reporting.lab_page import lab_page, scoreboard
 from attacklab.reporting.pages import LONGEST_TABLE, rendered, write_index
 from attacklab.reporting.sources import digests
 from tests.model.test_findings import BARE, FULL
@@ -175,3 +175,22 @@ def test_one_page_of_html_has_all_pages_and_every_link_and_picture_is_there(tmp_
             assert address[1:] in anchors
         else:
             assert (tmp_path / address).is_file(), address
+
+
+def test_the_scoreboard_counts_what_samples_break_what_laws_break_and_what_is_certified() -> None:
+    law, certificate = (replace(BARE, attack=attack, verdict=Verdict.VIOLATED) for attack in (EXACT_LAW, CERTIFICATE))
+    findings = [
+        replace(FULL, target="naive_one"),
+        replace(law, target="naive_two"),
+        replace(FULL, target="naive_three", verdict=Verdict.NOT_DETECTED),
+        replace(certificate, target="exact_one", verdict=Verdict.PROVED),
+    ]
+    board = scoreboard(
+        findings, {"one": ["naive_one", "exact_one", "exact_unrun"], "rest": ["naive_two", "naive_three"]}
+    )
+    told = "1 of 3 naive mechanisms broken by samples, 1 by exact laws; 1 of 1 exact ones certified."
+    assert board["summary"] == told
+    colours = {
+        row: [[entry["colour"] for entry in entries] for entries in twins] for row, twins in board["rows"].items()
+    }
+    assert colours == {"one": [["red"], ["green"]], "rest": [["red", "grey"], []]}
