@@ -164,7 +164,7 @@ def failing(scale, sensitivity): raise KeyError(scale)
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        ("list", 0, "gaussian_sigma(epsilon, delta, sensitivity)"),
+        ("", 0, "gaussian_sigma(epsilon, delta, sensitivity)"),
         ("laplace_epsilon formulas.py:above", 0, "40 proved"),
         (
             "laplace_epsilon formulas.py:nearest --json written",
@@ -178,7 +178,6 @@ def failing(scale, sensitivity): raise KeyError(scale)
         ("laplace_epsilon", "usage", "give the formula of laplace_epsilon"),
         ("laplace math:sqrt", "usage", "there is no quantity 'laplace'"),
         ("gauss_sigma math:sqrt", "usage", "did you mean 'gaussian_sigma'"),
-        ("list math:sqrt", "usage", "list takes no formula"),
         ("laplace_epsilon formulas.py:NUMBER", "usage", "is an int, not a function"),
     ],
 )

@@ -128,9 +128,7 @@ def test_no_legend_covers_data_or_text(drawn: list[Canvas]) -> None:
             place = legend.get_window_extent()
             for axes in canvas.axes:
                 assert not place.overlaps(axes.get_window_extent())
-                covered = [
-                    text.get_text() for text in written_around(axes) if place.overlaps(text.get_window_extent())
-                ]
+                covered = [text.get_text() for text in written_around(axes) if place.overlaps(text.get_window_extent())]
                 assert "".join(covered) == ""
 
 
