@@ -69,11 +69,12 @@ class Processes(Executor):
         if self._started is not None:
             self._started.shutdown(wait=wait, kill_workers=True)
 
-    def _running(self) -> Any:
+    def _running(self) -> Executor:
         from loky import get_reusable_executor  # here, because few audits need it
 
-        self._started = get_reusable_executor(self._count, timeout=None, initializer=_end_with_parent)
-        return self._started
+        running: Executor = get_reusable_executor(self._count, timeout=None, initializer=_end_with_parent)
+        self._started = running
+        return running
 
 
 def _end_with_parent() -> None:

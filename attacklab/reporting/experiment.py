@@ -216,9 +216,9 @@ def _write(experiment: Experiment, reports: Path, seeded: Data, timed: Data) -> 
         record["experiment"] |= {"paragraph": paragraph, "figures": named}
         for figure in figures:
             _plots().save(figure, folder)
-    for record, folder in ((timed, MEASURED), (seeded, DATA)):
+    for record, kind in ((timed, MEASURED), (seeded, DATA)):
         text = to_text(record)
-        path = reports / folder / f"{experiment.name}.json"
+        path = reports / kind / f"{experiment.name}.json"
         write_whole(path, text if len(text) <= LARGEST_INDENTED else compact_text(record))
     return seeded, timed
 

@@ -40,7 +40,8 @@ def lab_page(reports: Path, index: Path) -> str:
         sections[anchors[path]] = markdown.renderer.render(tokens, markdown.options, {})
     matrix = reports / DATA / "matrix.json"
     record = read_record(matrix) if matrix.is_file() else {}
-    board = scoreboard(record["findings"], record["measured"]["families"]) if record else None
+    families = record.get("measured", {}).get("families")
+    board = scoreboard(record["findings"], families) if families else None
     return render("lab_page.html", sections=sections, board=board)
 
 
