@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
-from attacklab.laws import sampling_check
-from attacklab.processes import fresh
-
-collect_ignore = ["sample_project"]  # it is a project of its own, which test_pytest_plugin.py runs
-
-settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
-settings.load_profile("repeatable")
+collect_ignore = ["sample_project"]  # it is a project of its own, which test_plugin.py runs
 
 # A shell starts its background jobs so that they and what they start ignore Ctrl-C; tests send it to what they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -32,12 +27,39 @@ for _name in ("CI", "BUILD_NUMBER"):
 PRELOADED = ("hypothesis", "pytest", "scipy.special", "attacklab.laws.proof", "experiments.targets")
 """What test modules import, for the process whose forks run their samplers: each fork would import it again."""
 
-fresh.PRELOADED.extend(PRELOADED)
+LONGEST = ("test_exactdp.py", "test_plugin.py", "test_lines.py", "test_stages.py", "test_attacks.py")
+"""The files that take longest: they run first, so that no worker waits at the end for one of them."""
 
 gc.disable()  # until all is collected: what is made by then stays, and looking through it again and again takes time
 
 
+@functools.cache
+def _repeat_examples() -> None:
+    from hypothesis import settings  # which takes half a second: a file without property tests does not wait for it
+
+    settings.register_profile("repeatable", derandomize=True, deadline=None, print_blob=True)
+    settings.load_profile("repeatable")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A file of which no test is wanted is not imported."""
+    if not re.fullmatch(r"test_\w+\.py", collection_path.name):
+        return None
+    text = collection_path.read_text("utf-8")
+    if "hypothesis" in text:
+        _repeat_examples()
+    is_slow = bool(re.search(r"(?m)^pytestmark = \[?\s*pytest\.mark\.slow", text))
+    wanted = config.option.markexpr
+    return (wanted == "not slow" and is_slow) or (wanted == "slow" and "mark.slow" not in text) or None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.name not in LONGEST)
+
+
 def pytest_collection_finish() -> None:
+    if fresh := sys.modules.get("attacklab.processes.fresh"):
+        fresh.PRELOADED.extend(PRELOADED)
     gc.enable()
 
 
@@ -47,8 +69,10 @@ def pytest_runtest_protocol() -> Iterator[None]:
 
     Fixtures of modules are made within the first test that asks for them.
     """
+    sampling_check = sys.modules.get("attacklab.laws.sampling_check")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sampling_check, "RUNS", 400)
+        if sampling_check:
+            patch.setattr(sampling_check, "RUNS", 400)
         return (yield)
 
 
