@@ -307,7 +307,11 @@ NOT_CERTAIN = (Status.ALIGNED, Status.OPEN)
 NAMES = [f"{pipeline.name}-{'broken' if pipeline.broken else 'sound'}" for pipeline in PIPELINES]
 
 
-@pytest.mark.parametrize("pipeline", PIPELINES, ids=NAMES)
+@pytest.mark.parametrize(
+    "pipeline",
+    [pytest.param(one, marks=[pytest.mark.slow] * (place % 2)) for place, one in enumerate(PIPELINES)],
+    ids=NAMES,
+)
 def test_a_pair_of_a_pipeline_is_examined(pipeline: Specimen) -> None:
     target, pair = pipeline.make(), pipeline.pair
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from attacklab.attacks import ATTACKS
@@ -66,11 +68,19 @@ ALPHA = 1e-9
 """The probability of a false alarm of each audit of a sound specimen; for the others the seed is fixed."""
 
 
+SECONDS = {"gumbel_binary16", "ordered_by_truth", "sparse_histogram", "low_threshold", "fresh_noise_on_totals"}
+"""Specimens of which an audit takes that long."""
+
+
 def pairs(table: dict[str, str]) -> list[tuple[str, str]]:
     return [(attack, specimen) for attack, names in table.items() for specimen in names.split()]
 
 
-@pytest.mark.parametrize(("attack", "specimen"), pairs(REFUTED))
+def rows(table: dict[str, str]) -> list[Any]:
+    return [pytest.param(*row, marks=[pytest.mark.slow] * (row[1] in SECONDS)) for row in pairs(table)]
+
+
+@pytest.mark.parametrize(("attack", "specimen"), rows(REFUTED))
 def test_a_flaw_is_shown_by_its_attack_alone(attack: str, specimen: str) -> None:
     findings = audit(SPECIMEN[specimen].make(), [ATTACK[attack]])
     assert any(finding.refutes for finding in findings), findings

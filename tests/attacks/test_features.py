@@ -195,7 +195,7 @@ ARRAYS = hnp.arrays(
 OUTPUTS = OBJECTS | ARRAYS
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(OUTPUTS, OUTPUTS)
 def test_features_of_some_outputs_are_defined_on_all_others(seen: Outputs, later: Outputs) -> None:
     try:
@@ -215,7 +215,7 @@ def test_features_of_some_outputs_are_defined_on_all_others(seen: Outputs, later
             assert np.array_equal(feature.of(outputs), values, equal_nan=True)
 
 
-@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(OUTPUTS)
 def test_hashes_are_the_same_when_outputs_are_looked_at_one_at_a_time(outputs: Outputs) -> None:
     try:

@@ -57,8 +57,8 @@ def test_bits_read_off_answers_are_the_ones_that_the_generator_drew(truth: float
     assert np.bitwise_count(known).sum() / 20_000 > 53 - lost
 
 
-@pytest.mark.parametrize(("truth", "answers"), [(0.0, 800), (1e3, 1300)])
-def test_the_noise_after_known_answers_is_predicted_to_the_last_bit(truth: float, answers: int) -> None:
+def test_the_noise_after_known_answers_is_predicted_to_the_last_bit() -> None:
+    truth, answers = 40.0, 900
     generator = np.random.RandomState(10)
     generator.random_sample(77)
     released = truth + generator.laplace(0.0, 0.5, answers)

@@ -105,7 +105,7 @@ def _polar_pairs() -> NDArray[np.float16]:
 
 
 @pytest.mark.parametrize(("model", "enumerated"), [(BOX_MULLER, _box_muller_pairs), (POLAR, _polar_pairs)])
-@pytest.mark.parametrize(("answer", "sigma"), [(0.0, 1.0), (1.0, 1.39)])
+@pytest.mark.parametrize(("answer", "sigma"), [(1.0, 1.39)])
 def test_pairs_reached_are_the_ones_that_all_uniforms_of_binary16_give(
     model: Model, enumerated: Callable[[], NDArray[np.float16]], answer: float, sigma: float
 ) -> None:

@@ -66,7 +66,7 @@ def checked(target: Target) -> list[NeighbouringPair]:
     return pairs
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(
     bounds=st.sampled_from(BOUNDS)
     | st.tuples(st.floats(-1e3, 1e3), st.floats(1e-3, 1e3)).map(lambda b: (b[0], sum(b))),

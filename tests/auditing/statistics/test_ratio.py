@@ -41,9 +41,9 @@ def test_a_bound_is_wrong_with_probability_at_most_alpha_whatever_the_rates(
 
 
 def test_a_bound_is_seldom_wrong_where_blocks_hold_many_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More wrong bounds than this among 200 samples at α = 0.1 have a probability below 1e-9."""
+    """More wrong bounds than this among 100 samples at α = 0.1 have a probability below 1e-9."""
     monkeypatch.setattr(ratio, "FINE", 1 << 13)
-    p, q, trials, alpha, samples = 0.3, 0.25, 2_000, 0.1, 200
+    p, q, trials, alpha, samples = 0.3, 0.25, 2_000, 0.1, 100
     rng = np.random.default_rng(6)
     drawn = zip(rng.binomial(trials, p, samples), rng.binomial(trials, q, samples), strict=True)
     found = [PLAIN.epsilon(Counts(int(more), int(less), trials), 0.0, alpha) for more, less in drawn]
