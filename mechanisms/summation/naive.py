@@ -50,6 +50,16 @@ def wrapping_sum(records: NDArray[np.float64], dtype: DTypeLike = np.int32) -> f
     return float(np.sum(records.astype(dtype), dtype=dtype))
 
 
+def squares_about_own_mean(records: NDArray[np.float64]) -> float:
+    """Add up squared deviations from the records' own mean, which is rounded."""
+    return float(((records - records.mean()) ** 2).sum()) if len(records) else 0.0
+
+
+def products_about_own_means(records: NDArray[np.float64]) -> float:
+    """Add up products of the deviations of two columns, shape (n, 2), from their own means."""
+    return float((records - records.mean(axis=0)).prod(axis=1).sum()) if len(records) else 0.0
+
+
 def naive_bounded_sum(
     records: NDArray[np.float64],
     trials: int,

@@ -1,0 +1,79 @@
+"""Sums of squares and of products, and the variance: deviations from a public centre, each of one record alone.
+
+A mean of the records themselves moves with every one of them, and so do all deviations from it: in floating point the
+sum of their squares moves by its rounding, times the number of records. A public centre moves for nobody. What a record
+adds is then a function of that record, rounded to the grid by itself, and the sums are those of integers (`Total`).
+
+Arguments are those of `mechanisms.summation.exact`; centres are public numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mechanisms.core.column import Column
+from mechanisms.core.compose import Both, Mapped, Size
+from mechanisms.core.grid import Grid
+from mechanisms.core.laws import DiscreteLaplace
+from mechanisms.core.maps import ratio
+from mechanisms.core.noisy import noisy
+from mechanisms.core.numbers import Number, positive, rational
+from mechanisms.core.records import Total
+from mechanisms.core.term import Relation
+
+
+@dataclass(frozen=True)
+class Deviations:
+    """The product of a record's deviations from public centres; a record of one number stands for as many of it."""
+
+    centres: tuple[Number, ...]
+
+    def __call__(self, record: Any) -> Any:
+        """Return the product."""
+        product: Any = 1
+        values = record if isinstance(record, tuple) else (record,) * len(self.centres)
+        for value, centre in zip(values, self.centres, strict=True):
+            product = product * (value - centre)
+        return product
+
+
+def sum_of_squares(
+    *, lower: Number, upper: Number, centre: Number, grid: Grid, relation: Relation = "add-remove or substitute"
+) -> Column:
+    """Return the sum of squared deviations from a centre; the largest one must be a point of the grid."""
+    far = max(abs(rational("bound", bound) - rational("centre", centre)) for bound in (lower, upper))
+    return Column(Total(rational("0", 0), far**2, grid, relation), Deviations((centre, centre)))
+
+
+def sum_of_products(
+    *, most: Number, centres: tuple[Number, Number], grid: Grid, relation: Relation = "add-remove or substitute"
+) -> Column:
+    """Return the sum of products of two columns' deviations, each within ±most: n times their covariance."""
+    largest = rational("most", most)
+    return Column(Total(-largest, largest, grid, relation), Deviations(centres))
+
+
+@dataclass(frozen=True)
+class AboutMean:
+    """A mean square about a centre and a mean, both released: the mean square about that mean, at least 0."""
+
+    centre: float
+
+    def __call__(self, released: tuple[Any, Any]) -> Any:
+        """Return the variance, or the variances."""
+        square, mean = released
+        return np.maximum(square - (mean - self.centre) ** 2, 0.0)
+
+
+def exact_variance(*, epsilon: Number, lower: Number, upper: Number, grid: Grid) -> Mapped:
+    """Return the variance of records of a public number, of which one is replaced: half of ε a mean."""
+    low, high, loss = rational("lower", lower), rational("upper", upper), positive("epsilon", epsilon)
+    centre = (low + high) / 2
+    square = sum_of_squares(lower=low, upper=high, centre=centre, grid=grid, relation="substitute")
+    mean_square = ratio(noisy(square, DiscreteLaplace, loss / 2), Size(), 0, square.query.upper)
+    total = Total(low, high, grid, "substitute")
+    mean = ratio(noisy(total, DiscreteLaplace, loss / 2), Size(), low, high)
+    return Mapped(Both((mean_square, mean)), AboutMean(float(centre)))
