@@ -51,7 +51,7 @@ _RATES = mpq(1, 2**900), mpq(2**900)
 _LAST_WORD = 2**64 - 1
 _FARTHEST = 2.0**62  # steps, which fit 64 bits
 _BLOCK = 1 << 10  # outcomes that are added up together, for one draw
-_CHUNK = 1 << 15  # words, or utilities of rows, whose temporaries stay in a core's cache
+_CHUNK = 1 << 17  # words, or utilities of rows: a call of numpy costs as much as thousands of them
 _NARROWED = 64  # bits by which an enclosure is narrowed
 
 

@@ -10,6 +10,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
+from gmpy2 import mpq
 
 from attacklab.model.random_bits import SeededBits
 from checker.check import check
@@ -25,7 +26,7 @@ from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.local import Mean
 from mechanisms.core.noise import Noise
 from mechanisms.core.noisy import Noisy, noisy
-from mechanisms.core.noisy_max import NoisyMax, PermuteAndFlip
+from mechanisms.core.noisy_max import NoisyMax, PermuteAndFlip, one_of_those_up
 from mechanisms.core.ranks import RankScores
 from mechanisms.core.records import Answer, CountFrom, Total
 from mechanisms.core.remainder import Remainder
@@ -119,6 +120,8 @@ def test_a_map_sees_one_output_at_a_time_where_outputs_come_in_lists() -> None:
 def test_permute_and_flip_has_no_favourite_among_equals() -> None:
     prepared = PermuteAndFlip(Utilities(ONE, Fraction(-9), Fraction(9)), ONE).prepared([3, 3, 3])
     assert law_of(prepared.one) == dict.fromkeys(range(3), Fraction(1, 3))
+    drawn = {one_of_those_up((3.0,) * 3, mpq(1), SeededBits(seed)) for seed in range(64)}
+    assert drawn == {0, 1, 2}  # but for a chance of 2e-11
 
 
 @pytest.mark.parametrize(
