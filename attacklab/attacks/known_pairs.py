@@ -136,7 +136,7 @@ def failing_size(target: Target, probe: Probe, most_records: int = 1 << 12) -> I
         answered(probe, np.full(most_records, lower), 1)
     for low, high in itertools.pairwise(sizes):
         if fails(low) != fails(high):
-            border = bisection.least(fails if fails(high) else partial(_answers_at, fails), low, high)
+            border = bisection.least(fails if fails(high) else lambda size: not fails(size), low, high)
             pair = NeighbouringPair.records(np.full(border - 1, lower), np.full(border, lower), Relation.ADD_REMOVE)
             yield scenario_on(pair, [probed(probe, side) for side in (pair.first, pair.second)], ())
 
@@ -159,7 +159,7 @@ def sum_sensitivity(target: Target, probe: Probe, most_records: int = 1 << 14) -
     for relation in relations_of(target.relation, RELATIONS):
         path: Callable[[int], Records]
         if relation is Relation.ADD_REMOVE:
-            size, path = most_records, partial(_of_added, far)
+            size, path = most_records, lambda added: np.full(1 + added, far)
             slope = 0.0 if target.kind is Kind.MEAN else far
         else:
             size = _size_that_rounds(target, near, far, most_records)
@@ -233,10 +233,6 @@ def _on_higher(first: Records, second: Records, by: Relation, probe: Probe, outp
     return Scenario(NeighbouringPair.records(higher, lower, by), half_lines(low, high))
 
 
-def _answers_at(fails: Callable[[int], bool], size: int) -> bool:
-    return not fails(size)
-
-
 def _between(outputs: Outputs, *, low: float, high: float) -> NDArray[np.bool_]:
     values = as_floats(outputs)
     return (low <= values) & (values <= high)
@@ -257,11 +253,6 @@ def _typical_on(path: Callable[[int], Records], probe: Probe, place: int) -> flo
         return typical(probe(path(place), TYPICAL_ON_PATH))
     except TargetError:
         return 0.0
-
-
-def _of_added(far: float, added: int) -> Records:
-    """The dataset of one record at the far end and `added` more."""
-    return np.full(1 + added, far)
 
 
 def _special_answers(target: Target, probe: Probe) -> Iterator[NeighbouringPair]:

@@ -66,20 +66,22 @@ def without_variety(target: Target, seed: int) -> Finding | None:
             raised = error
         except (TargetError, LabFault, NotUnderstood, RecursionError):
             return None  # the attacks say what it raises
-        if len(kinds) > 1 or (kinds and raised):
+        if len(kinds) + bool(raised) > 1:
             return None
         drawn += count
+    if not pairs:
+        return None
     if raised:
         reason = f"{raised}{_place(raised)}, on every input that was tried"
-    elif kinds:
-        ((_, nothing),) = kinds
-        what, advice = ("returned None", "It may lack a return") if nothing else ("gave the same output", VARY)
-        times = f"{count:,} times of {count:,} on both inputs"
-        reason = f"{target.name} {what} {times}: is this the function you mean? {advice}"
     else:
-        return None
+        reason = _same(target.name, count, nothing=any(is_none for _, is_none in kinds))
     pair, spent = described_pair(pairs[0]), own_seconds() - started
     return finding_of(target, NAME, Verdict.ERROR, reason, pair=pair, seed=seed, seconds=spent)
+
+
+def _same(name: str, count: int, *, nothing: bool) -> str:
+    what, advice = ("returned None", "It may lack a return") if nothing else ("gave the same output", VARY)
+    return f"{name} {what} {count:,} times of {count:,} on both inputs: is this the function you mean? {advice}"
 
 
 def _asked(pairs: Sequence[NeighbouringPair]) -> Iterator[tuple[Any, int]]:

@@ -384,14 +384,15 @@ class Turn:
 
 def _require_settings(trials: int | None, seconds: float | None, alpha: float, seed: int) -> None:
     """Refuse settings that are out of range, before anything runs."""
-    if trials is not None and seconds is not None:
+    if None not in (trials, seconds):
         raise UsageError("an audit has a budget of trials or of seconds; give one of them")
-    for name, count in {"trials": 1 if trials is None else trials, "seed": seed}.items():
+    asked = 1 if trials is None else trials
+    for name, count in {"trials": asked, "seed": seed}.items():
         if not isinstance(count, Integral) or isinstance(count, bool):
             raise UsageTypeError(f"{name} must be an integer, not {count!r}")
-    if trials is not None and trials < 1:
+    if asked < 1:
         raise UsageError(f"trials must be at least 1, not {trials}")
-    if trials is not None and trials > MOST_TRIALS:
+    if asked > MOST_TRIALS:
         raise UsageError(f"trials must be at most {MOST_TRIALS}, not {trials}")
     if seconds is not None:
         require_numbers(seconds=seconds)

@@ -65,14 +65,18 @@ def exact_call(target: Target) -> str:
     given, step = f"epsilon={epsilon!r}, sensitivity={sensitivity!r}", f"step=2**{exponent}"
     if target.kind is Kind.SELECTION:
         return f"select({given})(utilities)"
-    if target.kind is Kind.NOISE and claim.delta:
-        return f"gaussian({given}, delta={_double(claim.delta, up=False)!r}, {step})(answer)"
     if target.kind is Kind.NOISE:
-        return f"geometric({given})(answer)" if integers else f"laplace({given}, {step})(answer)"
+        return _noise_call(given, step, claim.delta, integers=integers)
     if not all(math.ldexp(bound, -exponent).is_integer() for bound in (lower, upper)):
         return ""
     relation = f", relation={str(target.relation)!r}" if target.relation else ""
     return f"bounded_{target.kind}(epsilon={epsilon!r}, lower={lower!r}, upper={upper!r}, {step}{relation})(records)"
+
+
+def _noise_call(given: str, step: str, delta: float, *, integers: bool) -> str:
+    if delta:
+        return f"gaussian({given}, delta={_double(delta, up=False)!r}, {step})(answer)"
+    return f"geometric({given})(answer)" if integers else f"laplace({given}, {step})(answer)"
 
 
 def _double(value: float, *, up: bool) -> float:

@@ -156,16 +156,15 @@ class _Explorer:
         find = self._finder(target * CALLED)
         masses = _Masses()
         frontier: Frontier[Path] = Frontier(self._limits.tapes)
-        pace = _Pace(runs)
+        pace = _Pace(runs, target)
         path: Path = None
         for run in range(1, runs + 1):
             self._runs += 1
             self._called_runs -= bool(self._sought)
             played = Tape(path, frontier, find, self._limits.draws)
             outcome, value, returned = run_once(sampler, arguments, played)
-            is_compared = run <= _COMPARED or run % 16 == 0
-            if place := is_compared and self._changed(state, sampler, arguments, name):
-                raise StateChanged(f"{place} changed during a run of {name}; keep nothing between runs or rounds")
+            if run <= _COMPARED or run % 16 == 0:
+                self._require_unchanged("during a run", state, sampler, arguments, name)
             if outcome is not PutAside:
                 known = None if isinstance(value, Span) else outcome
                 if self._is_replayed or self._replays.leaves < NOTED:
@@ -173,15 +172,10 @@ class _Explorer:
                 masses.add(outcome, value, played)
             if self._runs % REPORTED == 1:
                 self._report(frontier, masses, name)
-            # No later run can resolve more than the heaviest path weighs.
-            resolvable = frontier.heaviest * (runs - run)
-            if resolvable <= IMMATERIAL * float(target) or masses.unresolved <= target:
-                break
-            if time.monotonic() > self._deadline or pace.is_hopeless(run, float(masses.unresolved), float(target)):
+            if time.monotonic() > self._deadline or pace.is_over(run, frontier.heaviest, masses.unresolved):
                 break
             path = frontier.pop()
-        if place := self._changed(state, sampler, arguments, name):
-            raise StateChanged(f"{place} changed between runs of {name}; keep nothing between runs or rounds")
+        self._require_unchanged("between runs", state, sampler, arguments, name)
         if not self._sought:
             self._report(frontier, masses, name)
         return masses.law(target / ROUNDING)
@@ -214,13 +208,15 @@ class _Explorer:
 
         return find
 
-    def _changed(self, before: dict[str, bytes], *call: Any) -> str | None:
-        """What is not what it was; None if all is."""
+    def _require_unchanged(self, when: str, before: dict[str, bytes], *call: Any) -> None:
+        """Raise StateChanged if something is not what it was."""
         try:
             now = _state(*call) if before else {}  # what was fixed then is so now
+            place = next((place for place in now if now[place] != before.get(place)), None) or self._names.changed()
         except CannotCompare as error:
-            return str(error).partition(" holds ")[0]
-        return next((place for place in now if now[place] != before.get(place)), None) or self._names.changed()
+            place = str(error).partition(" holds ")[0]
+        if place:
+            raise StateChanged(f"{place} changed {when} of {call[-1]}; keep nothing between runs or rounds")
 
     def _called(self, called: Callable[..., Any], arguments: tuple[Any, ...], is_loop: bool, closer: Any) -> Found:
         if self._called_runs < 2:
@@ -256,16 +252,20 @@ class _Explorer:
 class _Pace:
     """Tells a search that cannot reach its target: later runs resolve less and less, since the heaviest come first."""
 
-    def __init__(self, runs: int) -> None:
-        self._runs = runs
+    def __init__(self, runs: int, target: Any) -> None:
+        self._runs, self._target = runs, target
         self._unresolved = 1.0
 
-    def is_hopeless(self, run: int, unresolved: float, target: float) -> bool:
-        """Whether the runs left, at the pace of the last few hundred, leave more than the target."""
+    def is_over(self, run: int, heaviest: float, unresolved: Any) -> bool:
+        """Whether the target is reached, or the runs left, at the pace of the last few hundred, leave more than it."""
+        # No later run can resolve more than the heaviest path weighs.
+        left = self._runs - run
+        if unresolved <= self._target or heaviest * left <= IMMATERIAL * float(self._target):
+            return True
         if run % _PACED:
             return False
-        resolved, self._unresolved = self._unresolved - unresolved, unresolved
-        return run > _PACED and unresolved - resolved / _PACED * (self._runs - run) > target
+        resolved, self._unresolved = self._unresolved - float(unresolved), float(unresolved)
+        return run > _PACED and self._unresolved - resolved / _PACED * left > float(self._target)
 
 
 class _Masses:

@@ -115,10 +115,8 @@ class _Pickler(pickle.Pickler):
             return NotImplemented
         if kind in _PLAIN - {range}:
             return _written, (kind.__name__, tag(value)[1])  # type: ignore[index]
-        if kind is types.FunctionType:
-            return _written, ("function", id(value.__code__)), None if is_library(value.__module__) else _held_by(value)
-        if isinstance(value, type):
-            return _written, ("class", id(value)), None if is_library(value.__module__) else _attributes_of_class(value)
+        if isinstance(value, types.FunctionType | type):
+            return _defined(value)
         if kind is functools._lru_cache_wrapper:
             return _cached(value)
         if isinstance(value, _BY_IDENTITY) or kind is object:
@@ -128,6 +126,14 @@ class _Pickler(pickle.Pickler):
         if kind in _WRAPPING:
             return _written, (kind.__name__,), tuple(gc.get_referents(value))
         return _object(value) if _is_own(kind) or kind is types.MethodType else NotImplemented
+
+
+def _defined(value: types.FunctionType | type) -> Any:
+    """How to write a function or a class."""
+    is_plain = is_library(value.__module__)
+    if isinstance(value, type):
+        return _written, ("class", id(value)), None if is_plain else _attributes_of_class(value)
+    return _written, ("function", id(value.__code__)), None if is_plain else _held_by(value)
 
 
 def _object(value: Any) -> Any:

@@ -56,7 +56,11 @@ def step_law(outcome: Callable[[NDArray[np.float64]], Outcomes]) -> Law:
     known: dict[Hashable, tuple[int, Any]] = {}
 
     def labels_at(points: NDArray[np.int64]) -> NDArray[np.int64]:
-        return _labels(outcome(np.ldexp(points.astype(np.float64), -_BITS)), len(points), known)
+        outcomes = outcome(np.ldexp(points.astype(np.float64), -_BITS))
+        if len(outcomes) != len(points):
+            raise LawError(f"the mechanism must return {len(points)} outcomes, not {len(outcomes)}")
+        listed = outcomes.tolist() if isinstance(outcomes, np.ndarray) else outcomes
+        return np.array([known.setdefault(tag(one), (len(known), one))[0] for one in listed], dtype=np.int64)
 
     points = np.append(np.arange(0, size, size // _TRIED, dtype=np.int64), size - 1)
     labels = labels_at(points)
@@ -106,15 +110,3 @@ class _Given:
 
     def __getattr__(self, name: str) -> Any:
         raise LawError(f"the mechanism must draw by random(trials) alone, not by {name}")
-
-
-def _labels(outcomes: Outcomes, count: int, known: dict[Hashable, tuple[int, Any]]) -> NDArray[np.int64]:
-    """One number for each outcome, equal for equal outcomes; new outcomes are added to `known`."""
-    if len(outcomes) != count:
-        raise LawError(f"the mechanism must return {count} outcomes, not {len(outcomes)}")
-    listed = outcomes.tolist() if isinstance(outcomes, np.ndarray) else outcomes
-    return np.array([_label(outcome, known) for outcome in listed], dtype=np.int64)
-
-
-def _label(outcome: Any, known: dict[Hashable, tuple[int, Any]]) -> int:
-    return known.setdefault(tag(outcome), (len(known), outcome))[0]

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from attacklab.laws.proof.search import Places
 from attacklab.model.domains.shapes import Graphs, Queries
@@ -145,16 +146,20 @@ def _input(target: Target, value: Any) -> Any:
         raise UsageError(f"input {value!r} is ragged; give a number, or a list of numbers or strings") from None
     if target.kind is Kind.DATASET:
         return target.cast(array if isinstance(value, list | tuple) else value)
-    shape = 0 if target.kind is Kind.NOISE else 1
-    is_number = array.dtype.kind in "iuf" or not array.size
-    if array.ndim != shape or not is_number or (target.kind is Kind.SELECTION and not array.size):
-        wanted = "a number" if target.kind is Kind.NOISE else "a list of numbers"
-        raise UsageError(f"an input of a {target.kind} target must be {wanted}, not {value!r}")
-    if not np.isfinite(array).all() and target.kind in (Kind.NOISE, Kind.SELECTION):
-        raise UsageError(f"input {value!r} is not finite, so no sensitivity bounds it; leave it out")
+    _require_numbers(target.kind, array, value)
     doubles = array.astype(np.float64)
     if array.dtype.kind in "iu" and doubles.tolist() != array.tolist():
         raise UsageError(f"input {value!r} is not a double; give smaller integers, or --domain integers")
     if target.domain is not None and target.domain.integers:
         return target.cast(array if array.ndim else array.item())
     return doubles if doubles.ndim else doubles.item()
+
+
+def _require_numbers(kind: Kind, array: NDArray[Any], value: Any) -> None:
+    """Refuse what is not a number, or not a list of numbers, as the kind has it."""
+    wanted, dimensions = ("a number", 0) if kind is Kind.NOISE else ("a list of numbers", 1)
+    is_empty = not array.size
+    if array.ndim != dimensions or (kind is Kind.SELECTION if is_empty else array.dtype.kind not in "iuf"):
+        raise UsageError(f"an input of a {kind} target must be {wanted}, not {value!r}")
+    if kind in (Kind.NOISE, Kind.SELECTION) and not np.isfinite(array).all():
+        raise UsageError(f"input {value!r} is not finite, so no sensitivity bounds it; leave it out")
