@@ -62,7 +62,7 @@ def _compared(peer: Peer, attack: BlackBox, trials: int, seed: int) -> tuple[lis
     recorder = Recorder(peer.release)
     target = replace(peer, release=recorder).target()
     proved = audit(target, [attack], trials=trials, alpha=ALPHA, seed=seed, maximise_epsilon=True)
-    bounds = {OURS: max(finding.epsilon_lower or 0.0 for finding in proved)}
+    bounds = {OURS: max(finding.shown.epsilon_lower or 0.0 for finding in proved)}
     drawn = recorder.drawn(trials)
     for name, method in METHODS.items():
         bounds[name] = method(drawn, ALPHA, np.random.default_rng([seed, METHOD_STREAM]))

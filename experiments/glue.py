@@ -17,7 +17,7 @@ from attacklab.attacks.base import Attack
 from attacklab.auditing.alignment import alignment
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.statistics.inference import share_of_alpha
-from attacklab.model.findings import Finding, Verdict
+from attacklab.model.findings import Alignment, Finding, Verdict
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Release, Target
 from attacklab.reporting.experiment import Collected, Settings
@@ -121,8 +121,9 @@ def aligned(make: Maker, pair: NeighbouringPair, trials: int, seed: int) -> tupl
 def _cost(finding: Finding) -> float | None:
     """The ε of the shifts, if they are known; not what samples show."""
     if finding.refutes:
-        return finding.epsilon_lower if finding.counts is None else None
-    return float(finding.witness.loss.removeprefix("ε = ")) if finding.witness and finding.witness.loss else None
+        return finding.shown.epsilon_lower if finding.samples is None else None
+    loss = finding.evidence.loss if isinstance(finding.evidence, Alignment) else ""
+    return float(loss.removeprefix("ε = ")) if loss else None
 
 
 def _sampled(pipeline: Pipeline, budgets: Sequence[int], seed: int) -> tuple[Finding, int]:

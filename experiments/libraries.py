@@ -120,11 +120,12 @@ def _case(row: Row) -> tuple[str | None, str]:
 
 def _judged(case: Case, group: list[Finding]) -> Entry:
     """What the scoreboard says of one attack on one mechanism, by its worst scenario; and all its findings."""
-    worst = max(decisive(group), key=lambda finding: finding.epsilon_lower or 0.0)
+    worst = max(decisive(group), key=lambda finding: finding.shown.epsilon_lower or 0.0)
     name, _, mechanism = case.spec.partition(":")
     row: Row = {"environment": case.environment, "library": name, "version": worst.target_version}
     row |= {"mechanism": mechanism, "attack": worst.attack, "verdict": worst.verdict, "reason": worst.reason}
-    row |= {"epsilon_lower": worst.epsilon_lower, "smallest_detectable": worst.smallest_detectable}
+    detectable = worst.samples.smallest_detectable if worst.samples else None
+    row |= {"epsilon_lower": worst.shown.epsilon_lower, "smallest_detectable": detectable}
     row |= {"trials": sum(finding.trials for finding in group), "measured": measured_here()}
     return _compared(row, group), group
 
@@ -133,7 +134,7 @@ def _compared(row: Row, group: Sequence[Finding]) -> Row:
     """A row, with what it says of its verdict beside what is publicly known."""
     version = row["version"].rpartition(" ")[2]
     link = expected(expected_failures(), row["library"], version, row["mechanism"], row["attack"])
-    few = any(finding.trials_needed is not None for finding in group)
+    few = any(finding.samples and finding.samples.trials_needed is not None for finding in group)
     said = status(Verdict(row["verdict"]), is_expected=link is not None, too_few_trials=few)
     return {**row, "status": said, "link": link}
 

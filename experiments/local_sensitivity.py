@@ -174,7 +174,10 @@ def explain(data: dict[str, Any]) -> str:
     measured = data["measured"]
     rows = measured["small_group"]["rows"][NAIVE.__name__]
     refuted = any(
-        finding.verdict is Verdict.VIOLATED and finding.answers == 1 and claimed_epsilon(finding) == EPSILON
+        finding.verdict is Verdict.VIOLATED
+        and finding.samples
+        and finding.samples.answers == 1
+        and claimed_epsilon(finding) == EPSILON
         for finding in findings_of(data, NAIVE.__name__)
     )
     ceilings = [PrivacyClaim(epsilon).ceiling for epsilon in measured["epsilons"]]

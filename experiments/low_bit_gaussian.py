@@ -168,7 +168,11 @@ def _density_panel(data: dict[str, Any]) -> Panel:
 
 
 def _of(data: dict[str, Any], make: Maker, answers: int) -> list[Finding]:
-    return [finding for finding in curves.findings_of(data, make.__name__) if finding.answers == answers]
+    return [
+        finding
+        for finding in curves.findings_of(data, make.__name__)
+        if finding.samples and finding.samples.answers == answers
+    ]
 
 
 def explain(data: dict[str, Any]) -> str:

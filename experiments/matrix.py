@@ -15,7 +15,7 @@ from typing import Any
 from attacklab import attacks
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.statistics.inference import share_of_alpha
-from attacklab.model.findings import CERTIFICATE, EXACT_LAW, Finding, Verdict, decisive, read_record
+from attacklab.model.findings import CERTIFICATE, EXACT_LAW, Finding, Laws, Verdict, decisive, read_record
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Cell, Figure, Matrix
 from attacklab.reporting.proofs import PROOFS, RECORD
@@ -149,13 +149,16 @@ def cell(findings: Sequence[Finding]) -> Cell:
     worst = decisive(findings)
     verdict = worst[0].verdict if worst else Verdict.NOT_APPLICABLE
     if verdict is Verdict.VIOLATED and worst[0].attack == EXACT_LAW:
-        delta = max(finding.delta_lower or 0.0 for finding in worst)
+        delta = max(finding.shown.delta_lower or 0.0 for finding in worst)
         return Cell(verdict=verdict, text=_short(delta) if delta else "")  # a claim on divergences has no one δ
     if verdict is Verdict.VIOLATED:
-        advantages = (abs(finding.advantage.estimate) for finding in worst if finding.advantage is not None)
+        advantages = (
+            abs(shown.advantage.estimate) for shown in (one.shown for one in worst) if shown.advantage is not None
+        )
         return Cell(verdict=verdict, text=_short(max(advantages)))
     if verdict is Verdict.NOT_DETECTED:
-        return Cell(verdict=verdict, text=_short(max(finding.smallest_detectable or 0.0 for finding in worst)))
+        powers = [one.samples.smallest_detectable or 0.0 for one in worst if one.samples]
+        return Cell(verdict=verdict, text=_short(max(powers, default=0.0)))
     is_for_all = verdict is Verdict.PROVED and worst[0].attack == CERTIFICATE
     return Cell(verdict=verdict, text=EVERY_PAIR if is_for_all else "")
 
@@ -179,7 +182,7 @@ def explain(data: dict[str, Any]) -> str:
     naive, exact = ([name for name in measured["targets"] if name.startswith(twin)] for twin in ("naive", "exact"))
     laws = {target: findings[0] for (target, column), findings in cells.items() if column == EXACT_LAW}
     sought = [laws[name] for name in exact if name in laws]
-    reasons = [law.reason for law in sought if law.verdict is Verdict.PROVED]
+    proved = [law.evidence for law in sought if law.verdict is Verdict.PROVED]
     proofs = [[finding.verdict for finding in cells.get((name, CERTIFICATE), ())] for name in exact]
     refuted = {attack: sum(attack in by[name] for name in naive) for attack in measured["attacks"]}
     return PARAGRAPHS["matrix"].format(
@@ -195,8 +198,8 @@ def explain(data: dict[str, Any]) -> str:
         accused_by_law=_listed([name for name in exact if by[name] == {EXACT_LAW}]),
         kept=sum(not by[name] for name in exact),
         sought=len(sought),
-        proved=len(reasons),
-        with_slack=sum("added to δ" in reason for reason in reasons),
+        proved=len(proved),
+        with_slack=sum(isinstance(evidence, Laws) and evidence.slack for evidence in proved),
         certified=sum(Verdict.PROVED in proof for proof in proofs),
         spared=len(measured["spared"]),
     )
@@ -204,9 +207,10 @@ def explain(data: dict[str, Any]) -> str:
 
 def needs(finding: Finding) -> str:
     """What a law needs that refutes a claim: a δ at the claimed ε or, of claims on divergences, the advantage."""
-    if finding.delta_lower is not None or finding.advantage is None:
-        return f"δ = {finding.delta_lower:.2g}"
-    return f"δ(0) = {finding.advantage.lower:.4g}, where {finding.ceiling:.4g} is allowed"
+    shown = finding.shown
+    if shown.delta_lower is not None or shown.advantage is None:
+        return f"δ = {shown.delta_lower:.2g}"
+    return f"δ(0) = {shown.advantage.lower:.4g}, where {shown.ceiling:.4g} is allowed"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -114,7 +114,7 @@ def _epsilon_panel(data: dict[str, Any]) -> Panel:
     epsilons = data["measured"]["epsilons"]
     shown = []
     for make, label, role in TARGETS:
-        bounds = [max(finding.epsilon_lower or 0.0 for finding in of_one) for of_one in _by_epsilon(data, make)]
+        bounds = [max(finding.shown.epsilon_lower or 0.0 for finding in of_one) for of_one in _by_epsilon(data, make)]
         shown.append(curves.line(label, role, epsilons, bounds))
     claim = curves.line("the claim", Role.CEILING, epsilons, epsilons)
     return curves.panel("either pair", "claimed ε", "lower bound on the real ε", [*shown, claim], x_scale="log")
@@ -143,9 +143,10 @@ def _of_pair(data: dict[str, Any], make: Maker, pair: int) -> list[Finding]:
 def _oriented(finding: Finding) -> Finding:
     """The finding with the pair exchanged where the bet chosen was one on the second answer."""
     advantage = curves.advantage_of(finding)
-    if advantage.estimate >= 0:
+    if advantage.estimate >= 0 or finding.samples is None:
         return finding
-    return replace(finding, advantage=Estimate(-advantage.estimate, -advantage.upper, -advantage.lower))
+    exchanged = Estimate(-advantage.estimate, -advantage.upper, -advantage.lower)
+    return replace(finding, evidence=replace(finding.samples, advantage=exchanged))
 
 
 def explain(data: dict[str, Any]) -> str:
@@ -161,7 +162,7 @@ def explain(data: dict[str, Any]) -> str:
     return PARAGRAPHS["precision"].format(
         odd=1 - data["measured"]["on_grid"][0][data["measured"]["grid_exponents"].index(-53)],
         far=shown(far),
-        epsilon=far.epsilon_lower,
+        epsilon=far.shown.epsilon_lower,
         computed=left_out(1.0)[1],
         near=shown(at(targets.naive_laplace_numpy, NEAR, EPSILONS[0])),
         least=EPSILONS[0],

@@ -152,7 +152,7 @@ def _attacks(data: dict[str, Any]) -> Panel:
             str(role),
             role,
             [names.index(label) for label, _ in shown],
-            [finding.epsilon_lower or 0.0 for _, finding in shown],
+            [finding.shown.epsilon_lower or 0.0 for _, finding in shown],
         )
 
     claimed = line("claimed", Role.CEILING, [-0.5, len(names) - 0.5], [EPSILON] * 2)
@@ -169,7 +169,7 @@ def _worst(data: dict[str, Any], attack: Attack, make: Maker) -> Finding:
     """The finding of an attack on a target, of its several scenarios the one that needs the largest ε."""
     findings = (Finding.from_json(finding) for finding in data["findings"])
     chosen = [finding for finding in findings if finding.attack == attack.name and finding.target == make(EPSILON).name]
-    return max(chosen, key=lambda finding: finding.epsilon_lower or 0.0)
+    return max(chosen, key=lambda finding: finding.shown.epsilon_lower or 0.0)
 
 
 def explain(data: dict[str, Any]) -> str:

@@ -109,7 +109,7 @@ def _panel(data: dict[str, Any], accumulator: Format, naive: Maker) -> Panel:
             (findings_of(data, naive.__name__), "naive, sampled", Role.NAIVE),
             (exact, "exact, sampled", Role.EXACT),
         )
-        if (shown := [finding for finding in findings if finding.advantage is not None and finding.advantage.lower > 0])
+        if (shown := [finding for finding in findings if advantage_of(finding).lower > 0])
     ]
 
     def column(name: str, label: str, role: Role) -> Series:

@@ -93,7 +93,7 @@ def test_the_figures_that_the_readme_quotes_are_those_of_the_record() -> None:
     assert float(ceiling) == round(PrivacyClaim(0.01).ceiling, 3)
     findings = read_record(ROOT / "reports" / "data" / "low_bit_laplace.json")["findings"]
     naive = [
-        finding.advantage.estimate
+        finding.shown.advantage.estimate
         for finding in findings
         if finding.claim == PrivacyClaim(0.01) and finding.target.startswith("naive")
     ]

@@ -42,8 +42,8 @@ def steers(text: str) -> list[str]:
 
 def test_a_script_made_of_somebody_elses_json_runs_and_steers_nothing(found: Finding) -> None:
     (read,) = json.loads(to_text(record([found])))["findings"]
-    read["line"] = 'output == "\u202e"'
-    read["flaw"] = read["reason"] = read["event"] = read["spec"] = STEERING
+    read["evidence"] |= {"code": 'output == "\u202e"', "event": STEERING}
+    read["flaw"] = read["reason"] = read["spec"] = STEERING
     script = proof_of_concept(Finding.from_json(read))
     assert not steers(script)
     module: dict[str, Any] = {"__name__": "script"}

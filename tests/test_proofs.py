@@ -78,7 +78,7 @@ def test_a_claim_with_a_delta_is_refuted_by_the_epsilon_that_it_needs_at_that_de
         target = Target.dataset(lambda *_: [], epsilon=1.0, delta=delta)
         finding = prove(target.exact(exact_randomized_response(epsilon=1.25).release), pair)
         assert finding.verdict is verdict
-        assert finding.epsilon_lower == pytest.approx(math.log(math.exp(1.25) * (1 - delta) - delta), rel=1e-12)
+        assert finding.shown.epsilon_lower == pytest.approx(math.log(math.exp(1.25) * (1 - delta) - delta), rel=1e-12)
         assert f"at δ = {delta}" in finding.reason
 
 
@@ -97,9 +97,9 @@ def test_an_excess_that_is_certain_refutes_a_claim_however_small_it_is() -> None
         Target.dataset(lambda *_: [], epsilon=1.0).exact(sampler), NeighbouringPair(True, False, Relation.SUBSTITUTE)
     )
     assert finding.verdict is Verdict.VIOLATED
-    assert finding.delta_lower is not None
-    assert 0 < finding.delta_lower <= 2.0**-60
-    assert finding.event == "first input likelier than allowed: -1"
+    assert finding.shown.delta_lower is not None
+    assert 0 < finding.shown.delta_lower <= 2.0**-60
+    assert finding.shown.event == "first input likelier than allowed: -1"
 
 
 def test_the_bounds_in_a_proof_are_rounded_outwards() -> None:
@@ -115,5 +115,5 @@ def test_the_bounds_in_a_proof_are_rounded_outwards() -> None:
     target = Target.dataset(lambda *_: [], epsilon=1.0).exact(sampler)
     finding = prove(target, NeighbouringPair(True, False, Relation.SUBSTITUTE))
     assert finding.verdict is Verdict.PROVED
-    assert finding.advantage is not None
-    assert Fraction(finding.advantage.lower) < Fraction(1, 3) < Fraction(finding.advantage.upper)
+    assert finding.shown.advantage is not None
+    assert Fraction(finding.shown.advantage.lower) < Fraction(1, 3) < Fraction(finding.shown.advantage.upper)

@@ -42,7 +42,7 @@ class Aligned:
 
 
 @dataclass(frozen=True)
-class Alignment:
+class Shifts:
     """What the shifts of one pair are.
 
     Attributes:
@@ -71,7 +71,7 @@ class Alignment:
         return Cost(epsilon, max(one.cost.mu for one in moved)) if is_common else None
 
 
-def align(question: Question, trials: Sequence[Trial]) -> Alignment:
+def align(question: Question, trials: Sequence[Trial]) -> Shifts:
     """The shifts for all outcomes, or why there are none for some."""
     groups: dict[Any, list[Trial]] = defaultdict(list)
     for trial in trials:
@@ -85,9 +85,9 @@ def align(question: Question, trials: Sequence[Trial]) -> Alignment:
         for part in _by_integers(group):
             one, why, failed = _served(question, part)
             if one is None:
-                return Alignment(tuple(found), why, failed, len(trials))
+                return Shifts(tuple(found), why, failed, len(trials))
             found.append(one)
-    return Alignment(tuple(found), "", None, len(trials))
+    return Shifts(tuple(found), "", None, len(trials))
 
 
 def _by_integers(group: Sequence[Trial]) -> Iterator[list[Trial]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.align.align import Alignment, align
+from attacklab.align.align import Shifts, align
 from attacklab.align.apart import Unmoved, exact_excess, unmoved
 from attacklab.align.costs import Cost, keeps
 from attacklab.align.outcomes import (
@@ -132,7 +132,7 @@ def _tried(question: Question, runs: Sequence[Run], claim: Claim, seed: int, com
 
 
 def _judged(
-    found: Alignment,
+    found: Shifts,
     question: Question,
     trials: Sequence[Trial],
     runs: Sequence[Run],
@@ -151,7 +151,7 @@ def _judged(
 
 
 def _not_passed(
-    found: Alignment, question: Question, trials: Sequence[Trial], runs: Sequence[Run], common: dict[str, Any]
+    found: Shifts, question: Question, trials: Sequence[Trial], runs: Sequence[Run], common: dict[str, Any]
 ) -> str:
     """Why shifts say nothing of the claim, whatever they cost; empty if they do."""
     if common["unseen"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attacklab.attacks.alignment import Alignment
+from attacklab.attacks.alignment import AlignmentAttack
 from attacklab.attacks.base import Attack, Learning
 from attacklab.attacks.black_box import BlackBox
 from attacklab.attacks.generator_seed import GeneratorSeed
@@ -40,7 +40,7 @@ __all__ = [
     "RARE_KEYS",
     "SPECIAL_VALUES",
     "SUM_SENSITIVITY",
-    "Alignment",
+    "AlignmentAttack",
     "Attack",
     "BlackBox",
     "GeneratorSeed",
@@ -81,7 +81,7 @@ ATTACKS: tuple[Attack, ...] = (
 )
 """All of them run where none is named."""
 
-ALL_ATTACKS: tuple[Attack, ...] = (*ATTACKS, Alignment())
+ALL_ATTACKS: tuple[Attack, ...] = (*ATTACKS, AlignmentAttack())
 """Those, and what runs only when it is named: the alignment, which takes no scenarios."""
 
 

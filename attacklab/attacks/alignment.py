@@ -11,7 +11,7 @@ from attacklab.model.targets import Target
 
 
 @dataclass(frozen=True)
-class Alignment:
+class AlignmentAttack:
     """The attack, as a name among others: it shifts draws, so no scenario of pairs and events is all of it."""
 
     name: str = field(default="alignment", repr=False)

@@ -32,14 +32,13 @@ from attacklab.align.search import searched
 from attacklab.attacks.black_box import BlackBox
 from attacklab.auditing.drawing import own_seconds
 from attacklab.auditing.judge import points_of
-from attacklab.auditing.repairs import finding_of
 from attacklab.auditing.statistics.betting import evidence, judge
 from attacklab.auditing.statistics.reasons import refuted_reason
 from attacklab.draws import Draws, Run, run, watching
 from attacklab.draws.places import NOWHERE, Site
 from attacklab.model.errors import UsageError
 from attacklab.model.files import from_here
-from attacklab.model.findings import Counts, Finding, Verdict, Witness, described_pair
+from attacklab.model.findings import Alignment, Counts, Finding, Samples, Verdict, described_pair
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Target
 
@@ -168,10 +167,7 @@ def _certain(study: _Study, alpha: float) -> Finding | None:
     """A finding that refutes the claim without the black box; None if there is none."""
     for pair, made in study.worst():
         if made.status is Status.VIOLATED:
-            rest: dict[str, Any] = (
-                {"epsilon_lower": made.epsilon} if made.epsilon and math.isfinite(made.epsilon) else {}
-            )
-            return _finding(study, Verdict.VIOLATED, made.reason, pair, made, **rest)
+            return _finding(study, Verdict.VIOLATED, made.reason, pair, made)
         if made.status is Status.SUSPECTED:
             confirmed = _confirmed(study, pair, made, alpha)
             if confirmed is not None:
@@ -199,21 +195,17 @@ def _confirmed(study: _Study, pair: NeighbouringPair, made: Examined, alpha: flo
         return None
     reason = f"{made.reason}; {refuted_reason(point, counts, alpha, fails=False)}"
     ordered = NeighbouringPair(question.first, question.second, pair.relation)
-    return _finding(
-        study,
-        Verdict.VIOLATED,
-        reason,
-        ordered,
-        made,
+    samples = Samples(
         event=str(part),
         counts=counts,
         first=assessment.first,
         second=assessment.second,
         advantage=assessment.advantage,
+        ceiling=study.target.claim.ceiling,
         epsilon_lower=assessment.epsilon_lower,
         delta_lower=assessment.delta_lower,
-        alpha=alpha,
     )
+    return replace(_finding(study, Verdict.VIOLATED, reason, ordered, made, samples), alpha=alpha)
 
 
 def _passed(study: _Study) -> Finding:
@@ -252,7 +244,8 @@ def _sampled(study: _Study, site: Site, audit: Audit, rounds: Sequence[int], alp
     for finding in findings:
         if finding.refutes:
             reason = f"{_told(site)}: {made.reason}; {finding.reason}"
-            return replace(finding, reason=reason, flaw=FLAW, witness=_witness(site, study, made), **named), done
+            aligned = _aligned(site, study, made, finding.samples)
+            return replace(finding, reason=reason, flaw=FLAW, evidence=aligned, **named), done
     decisive = next((one for one in findings if one.verdict is Verdict.NOT_DETECTED), findings[0])
     return replace(decisive, reason=f"{why}; by samples {decisive.reason}{besides}", **named), done
 
@@ -296,12 +289,24 @@ def _global_generators_seeded(rng: np.random.Generator) -> Iterator[None]:
 
 
 def _finding(
-    study: _Study, verdict: Verdict, reason: str, pair: NeighbouringPair, made: Examined, **rest: Any
+    study: _Study,
+    verdict: Verdict,
+    reason: str,
+    pair: NeighbouringPair,
+    made: Examined,
+    samples: Samples | None = None,
 ) -> Finding:
     site = blamed(study.give, made) if verdict is Verdict.VIOLATED else _own_line(made)
     told = f"{_told(site)}: {reason}" if verdict is Verdict.VIOLATED else reason
-    rest |= {"flaw": FLAW if verdict is Verdict.VIOLATED else "", "witness": _witness(site, study, made)}
-    return finding_of(study.target, NAME, verdict, told, pair=described_pair(pair), **rest)
+    return Finding.on(
+        study.target,
+        NAME,
+        verdict,
+        told,
+        pair=described_pair(pair),
+        flaw=FLAW if verdict is Verdict.VIOLATED else "",
+        evidence=_aligned(site, study, made, samples),
+    )
 
 
 def _own_line(made: Examined) -> Site:
@@ -312,10 +317,16 @@ def _own_line(made: Examined) -> Site:
     return made.run.draws[0].site if made.run.draws else NOWHERE
 
 
-def _witness(site: Site, study: _Study, made: Examined) -> Witness:
-    loss = "" if made.cost is None else str(made.cost)
-    return Witness(
-        file=from_here(site.file), line=site.line, source=site.statement, loss=loss, claimed=str(study.target.claim)
+def _aligned(site: Site, study: _Study, made: Examined, samples: Samples | None) -> Alignment:
+    is_certain = made.status is Status.VIOLATED and samples is None and made.epsilon and math.isfinite(made.epsilon)
+    return Alignment(
+        epsilon_lower=made.epsilon if is_certain else None,
+        file=from_here(site.file),
+        line=site.line,
+        source=site.statement,
+        loss="" if made.cost is None else str(made.cost),
+        claimed=str(study.target.claim),
+        samples=samples,
     )
 
 

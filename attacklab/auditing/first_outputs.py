@@ -19,7 +19,6 @@ import numpy as np
 from attacklab.align.pairs import pairs_of
 from attacklab.attacks.features import NotUnderstood, hashes
 from attacklab.auditing.drawing import own_seconds
-from attacklab.auditing.repairs import finding_of
 from attacklab.model.errors import LabFault, Refused, TargetError
 from attacklab.model.findings import Finding, Verdict, described_pair
 from attacklab.model.neighbours import NeighbouringPair
@@ -76,7 +75,7 @@ def without_variety(target: Target, seed: int) -> Finding | None:
     else:
         reason = _same(target.name, count, nothing=any(is_none for _, is_none in kinds))
     pair, spent = described_pair(pairs[0]), own_seconds() - started
-    return finding_of(target, NAME, Verdict.ERROR, reason, pair=pair, seed=seed, seconds=spent)
+    return Finding.on(target, NAME, Verdict.ERROR, reason, pair=pair, seed=seed, seconds=spent)
 
 
 def _same(name: str, count: int, *, nothing: bool) -> str:

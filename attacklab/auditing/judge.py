@@ -15,7 +15,7 @@ import functools
 import math
 import time
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,7 +23,6 @@ import numpy as np
 from attacklab.attacks.base import Attack, Event, Scenario
 from attacklab.auditing.clock import Clock
 from attacklab.auditing.drawing import Draws
-from attacklab.auditing.repairs import finding_of
 from attacklab.auditing.samples import REFUSES, Role, Sample, counted, replays
 from attacklab.auditing.scenarios import applies, found_scenarios
 from attacklab.auditing.statistics.betting import evidence, judge
@@ -45,7 +44,7 @@ from attacklab.auditing.statistics.power import (
 from attacklab.auditing.statistics.reasons import refuted_reason
 from attacklab.model.claims import Claim, PrivacyClaim
 from attacklab.model.errors import LabFault, OutOfTime, Refused, TargetError
-from attacklab.model.findings import FAILURE, PROVE_INSTEAD, Counts, Finding, Verdict, described_pair, upper_text
+from attacklab.model.findings import FAILURE, NO_COUNTS, Counts, Finding, Samples, Verdict, described_pair, upper_text
 from attacklab.model.targets import Target
 
 DEFAULT_TRIALS = 100_000
@@ -63,6 +62,9 @@ NOT_REPLAYABLE = (
     "; no line replays this: the target gives other outputs under the same seed, so it draws from something other than "
     "the generator that it is given; --in-env here seeds the global generators of random and numpy.random"
 )
+
+PROVE_INSTEAD = "; prove it instead (attacklab prove)"
+"""How a reason ends where no number of trials that can be drawn would decide."""
 
 ADVICE = "raise --trials (in Python trials=, or seconds=)"
 
@@ -100,7 +102,7 @@ class Rules:
 
     def finding(self, attack: Attack, verdict: Verdict, reason: str, **rest: Any) -> Finding:
         """A finding of an attack on the target; `rest` are its other fields."""
-        return finding_of(self.target, attack.name, verdict, reason, seed=self.seed, **rest)
+        return Finding.on(self.target, attack.name, verdict, reason, seed=self.seed, **rest)
 
     def plan(self, attack: Attack, clock: Clock | None = None) -> Plan:
         """Look for an attack's scenarios on the target; of the time that a clock has left, in half."""
@@ -112,9 +114,9 @@ class Rules:
             scenarios, size = found_scenarios(self.draws, attack, self.seed, clock)
         except (TargetError, LabFault) as error:
             # More trials could decide where the time was too short.
-            verdict, rest = Verdict.ERROR, {}
+            verdict, rest = Verdict.ERROR, dict[str, Any]()
             if isinstance(error, OutOfTime):
-                verdict, rest = Verdict.INCONCLUSIVE, {"counts": Counts(0, 0, 0)}
+                verdict, rest = Verdict.INCONCLUSIVE, {"evidence": Samples()}
             return self.finding(attack, verdict, str(error), seconds=time.perf_counter() - started, **rest)
         if not scenarios:
             return self.finding(attack, Verdict.NOT_APPLICABLE, f"{attack.name} found nothing to try on this target")
@@ -168,7 +170,7 @@ class PlannedScenario:
     def without_claim(self) -> Finding:
         """What is found where nothing is claimed of a trial."""
         reason = f"the claim promises nothing of {self.answers} answers together{PROVE_INSTEAD}"
-        return self.finding(Verdict.INCONCLUSIVE, reason)
+        return self.finding(Verdict.INCONCLUSIVE, reason, evidence=Samples(answers=self.answers, untestable=True))
 
     def sample(self, role: Role, events: tuple[Event, ...], trials: int, **rest: Any) -> Sample:
         """Trials to draw; `rest` are other fields of the sample."""
@@ -188,7 +190,7 @@ class PlannedScenario:
         Raises:
             Refused: a call for many outputs raised.
         """
-        counts = [Counts(0, 0, 0)] * len(sample.events)
+        counts = [NO_COUNTS] * len(sample.events)
         rules, end = self.rules, self.rules.draws.now() + seconds
         doing = "choosing" if sample.role is Role.CHOOSE else "judging"
         about = f"{self.attack.name} {self.number + 1}/{self.scenarios}, {doing}"
@@ -210,7 +212,8 @@ class PlannedScenario:
             return self.without_claim()
         if not _is_testable(claim, trials, alpha):
             reason = _untestable(claim, alpha)
-            return self.finding(Verdict.INCONCLUSIVE, reason, answers=self.answers, claim=claim, alpha=alpha)
+            untested = Samples(answers=self.answers, untestable=True)
+            return self.finding(Verdict.INCONCLUSIVE, reason, evidence=untested, claim=claim, alpha=alpha)
         try:
             try:
                 return self._decided(claim, trials, alpha, seconds)
@@ -237,7 +240,8 @@ class PlannedScenario:
                 if counts.trials >= enough and not (rules.enough and may_refute([judged_at], [counts], trials, alpha)):
                     break
         drawn = 2 * (seen.trials + counts.trials) * self.answers
-        return self._ruled(claim, event, judged_at, counts, trials, alpha, trials_needed=needed, trials=drawn)
+        finding = self._ruled(claim, event, judged_at, counts, trials, alpha, needed)
+        return replace(finding, trials=drawn)
 
     def _chosen(
         self, sample: Sample, claim: Claim, trials: int, alpha: float, seconds: float
@@ -261,44 +265,51 @@ class PlannedScenario:
         return sample.events[best], claim.at(points[place].epsilon), counts[best]
 
     def _ruled(
-        self, claim: Claim, event: Event, judged_at: PrivacyClaim, counts: Counts, most: int, alpha: float, **rest: Any
+        self,
+        claim: Claim,
+        event: Event,
+        judged_at: PrivacyClaim,
+        counts: Counts,
+        most: int,
+        alpha: float,
+        needed: int | None,
     ) -> Finding:
-        """What fresh counts of an event mean for the claim; `rest` are other fields of the finding."""
-        assessment, detectable = judge(judged_at, counts, alpha), None
-        shown = self.shown(event, judged_at, counts, assessment)
+        """What fresh counts of an event mean for the claim; `needed` trials refute it at the rates seen."""
+        assessment, detectable, untestable = judge(judged_at, counts, alpha), None, False
+        flaw = self.flaw(event)
         if assessment.violated:
             verdict = Verdict.VIOLATED
-            reason = refuted_reason(judged_at, counts, alpha, fails=shown["flaw"] == FAILURE)
+            reason = refuted_reason(judged_at, counts, alpha, fails=flaw == FAILURE)
             if self.is_beyond_claim:
                 verdict, reason = Verdict.NOT_APPLICABLE, reason + BEYOND_CLAIM
         else:
             detectable = smallest_detectable_advantage(judged_at, counts.trials, alpha, _base_rate(counts))
-            verdict, reason = _undecided(claim, judged_at, counts, most, alpha, detectable)
-        return self.finding(
-            verdict,
-            reason,
-            **shown,
-            **rest,
+            verdict, reason, untestable = _undecided(claim, judged_at, counts, most, alpha, detectable)
+        samples = self.samples(claim, event, judged_at, counts, assessment)
+        samples = replace(samples, smallest_detectable=detectable, trials_needed=needed, untestable=untestable)
+        return self.finding(verdict, reason, flaw=flaw, claim=claim, alpha=alpha, evidence=samples)
+
+    def flaw(self, event: Event) -> str:
+        """What it shows if the claim is refuted by an event."""
+        return event.flaw or self.attack.flaw
+
+    def samples(
+        self, claim: Claim, event: Event, judged_at: PrivacyClaim, counts: Counts, assessment: Assessment
+    ) -> Samples:
+        """What samples showed of an event that was judged at a point of the claim."""
+        return Samples(
+            event=event.description,
+            code=event.line,
+            judged_at=None if judged_at == claim else judged_at,
+            first=assessment.first,
+            second=assessment.second,
+            advantage=assessment.advantage,
+            ceiling=claim.ceiling,
             epsilon_lower=assessment.epsilon_lower,
             delta_lower=assessment.delta_lower,
-            smallest_detectable=detectable,
-            alpha=alpha,
+            counts=counts,
+            answers=self.answers,
         )
-
-    def shown(self, event: Event, judged_at: PrivacyClaim, counts: Counts, assessment: Assessment) -> dict[str, Any]:
-        """What a finding says of an event that was judged at a point of the claim, by the names of its fields."""
-        return {
-            "answers": self.answers,
-            "flaw": event.flaw or self.attack.flaw,
-            "claim": self.claim,
-            "judged_at": None if self.claim is not None and judged_at == self.claim else judged_at,
-            "event": event.description,
-            "line": event.line,
-            "counts": counts,
-            "first": assessment.first,
-            "second": assessment.second,
-            "advantage": assessment.advantage,
-        }
 
 
 @functools.lru_cache(maxsize=64)
@@ -351,8 +362,8 @@ def _base_rate(counts: Counts) -> float:
 
 def _undecided(
     claim: Claim, judged_at: PrivacyClaim, counts: Counts, trials: int, alpha: float, detectable: float | None
-) -> tuple[Verdict, str]:
-    """The verdict and its reason where the claim is not refuted, with what to do where more trials could decide."""
+) -> tuple[Verdict, str, bool]:
+    """The verdict where the claim is not refuted, its reason with what to do, and whether no trials could decide."""
     if detectable is not None:
         reason = (
             f"not refuted; an advantage of {upper_text(detectable)} on this event would have been detected "
@@ -363,15 +374,13 @@ def _undecided(
         more = trials_needed(judged_at, *rates, alpha) if suspicious else None
         if more is not None and more > trials:
             reason += f"; at the rates of these trials, about {_about(more)} would refute the claim; {ADVICE}"
-        return Verdict.NOT_DETECTED, reason
+        return Verdict.NOT_DETECTED, reason, False
     fewest = trials_needed(judged_at, 1.0, _base_rate(counts), alpha)
     if fewest is not None and fewest <= max(trials, LARGEST_BUDGET):
-        return Verdict.INCONCLUSIVE, (
-            "with so few trials no advantage on this event can refute the claim; "
-            f"it takes at least {_about(fewest)}; {ADVICE}"
-        )
+        few = "with so few trials no advantage on this event can refute the claim"
+        return Verdict.INCONCLUSIVE, f"{few}; it takes at least {_about(fewest)}; {ADVICE}", False
     takes = "no number of trials" if fewest is None else f"no fewer than {_about(fewest)} trials"
-    return Verdict.INCONCLUSIVE, f"{takes} of this event could refute the claim{PROVE_INSTEAD}"
+    return Verdict.INCONCLUSIVE, f"{takes} of this event could refute the claim{PROVE_INSTEAD}", True
 
 
 def _untestable(claim: Claim, alpha: float) -> str:

@@ -118,26 +118,27 @@ def _chosen(planned: PlannedScenario, trials: int, alpha: float) -> _Bet | Findi
 def _judged(bet: _Bet, trials: int, alpha: float) -> Finding:
     """What a fresh sample shows of a bet."""
     planned = bet.planned
-    judged = planned.rules.target.claim.composed(planned.answers).nominal
+    claim = planned.rules.target.claim.composed(planned.answers)
+    judged = claim.nominal
     try:
         (counts,), _ = _counted(planned, planned.sample(Role.JUDGE, (bet.event,), trials, one_by_one=bet.one_by_one))
     except (TargetError, LabFault) as error:
-        return planned.finding(Verdict.ERROR, str(error), answers=planned.answers)
+        return planned.finding(Verdict.ERROR, str(error))
     assessment = assess(judged, counts, alpha)
     epsilon = bet.reading.epsilon(counts, judged.delta, alpha)
     violated = epsilon > judged.epsilon
     could = READINGS[0].epsilon(Counts(trials, 0, trials), judged.delta, alpha)  # the most that any counts could show
     undecided = Verdict.NOT_DETECTED if could > judged.epsilon else Verdict.INCONCLUSIVE
-    shown = planned.shown(bet.event, judged, counts, assessment)
+    samples = planned.samples(claim, bet.event, judged, counts, assessment)
     text = above_text(epsilon, judged.epsilon) if violated else lower_text(epsilon)
     at_delta = f" at δ = {lower_text(judged.delta)}" if judged.delta else ""
-    happened = counted(counts, fails=shown["flaw"] == FAILURE)
+    happened = counted(counts, fails=planned.flaw(bet.event) == FAILURE)
     return planned.finding(
         Verdict.VIOLATED if violated else undecided,
         f"{happened}, which shows ε ≥ {text}{at_delta} {confidence_text(alpha)}",
-        **shown,
-        epsilon_lower=epsilon,
-        delta_lower=assessment.delta_lower if violated else 0.0,
+        flaw=planned.flaw(bet.event),
+        claim=claim,
+        evidence=replace(samples, epsilon_lower=epsilon, delta_lower=assessment.delta_lower if violated else 0.0),
         alpha=alpha,
         trials=2 * planned.answers * (max(1, trials // SHARE) + trials // AGAIN + trials),
     )

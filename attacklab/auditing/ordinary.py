@@ -17,7 +17,7 @@ from typing import Any
 from attacklab.attacks import INTEGER_CAST, MISSING_CLIP, SPECIAL_VALUES, SUM_SENSITIVITY, BlackBox
 from attacklab.auditing.repairs import explained
 from attacklab.auditing.statistics.betting import evidence
-from attacklab.model.findings import FAILURE, TOO_LITTLE, VALUE_OF_TEXT, Finding
+from attacklab.model.findings import FAILURE, TOO_LITTLE, VALUE_OF_TEXT, Certificate, Finding, Laws
 from attacklab.model.targets import Target
 
 ORDINARY = 4.0
@@ -63,14 +63,14 @@ def supported(findings: Sequence[Finding], target: Target) -> list[Finding]:
 
 
 def _rank(finding: Finding) -> tuple[bool, bool, bool, float, int, float]:
-    far, counts = extremeness(finding.pair), finding.counts
+    far, samples = extremeness(finding.pair), finding.samples
     return (
-        finding.laws is None and finding.certificate is None,
+        not isinstance(finding.evidence, Laws | Certificate),
         far > ORDINARY,
         finding.attack == BlackBox.name,
         round(far),
-        0 if counts is None else counts.trials,
-        0.0 if counts is None else -evidence(finding.judged, counts),
+        samples.counts.trials if samples else 0,
+        -evidence(finding.judged, samples.counts) if samples else 0.0,
     )
 
 

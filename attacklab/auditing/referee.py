@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import TypeAlias
 
-from attacklab.attacks import ATTACKS, Alignment, BlackBox, sized
+from attacklab.attacks import ATTACKS, AlignmentAttack, BlackBox, sized
 from attacklab.attacks.base import Attack, Learning
 from attacklab.auditing.alignment import SAMPLED_TRIALS, alignment
 from attacklab.auditing.clock import FAST, STEPS, Clock, cost
@@ -151,7 +151,7 @@ def audit(
     def line(attack: Attack, trials: int, alpha: float) -> str:
         return _line(spec, target.name, [attack], {"trials": trials, "alpha": alpha, "seed": seed, **flag})
 
-    return _audited(rules, [Alignment()] if ideal_noise else chosen, alpha, trials, seconds, again or line, spec)
+    return _audited(rules, [AlignmentAttack()] if ideal_noise else chosen, alpha, trials, seconds, again or line, spec)
 
 
 def _settings(
@@ -176,7 +176,7 @@ def _audited(
     spec: str | None,
 ) -> list[Finding]:
     """The findings of attacks, those of the alignment first."""
-    sampling = [attack for attack in attacks if not isinstance(attack, Alignment)]
+    sampling = [attack for attack in attacks if not isinstance(attack, AlignmentAttack)]
     first: list[Finding] = []
     if len(sampling) < len(attacks):
         first, alpha = _aligned(rules, alpha, trials, seconds, again, alone=not sampling)
@@ -220,7 +220,7 @@ def _aligned(
     Beside others it has `BESIDE_SECONDS` at most. Where it decides nothing there, it stands among the attacks that do
     not apply, with the reason. Where trials are given, no time is kept.
     """
-    target, attack, share = rules.target, Alignment(), alpha if alone else ALIGNED_SHARE * alpha
+    target, attack, share = rules.target, AlignmentAttack(), alpha if alone else ALIGNED_SHARE * alpha
 
     def line(trials: int) -> str:
         return again(attack, trials, share)
@@ -242,7 +242,7 @@ def _aligned(
     if found.pair is not None:
         alpha -= share
     if not alone and found.verdict not in DECIDED:
-        found = replace(found, verdict=Verdict.NOT_APPLICABLE, counts=None)
+        found = replace(found, verdict=Verdict.NOT_APPLICABLE, evidence=None)
     return [explained(found, target)], alpha
 
 
@@ -368,7 +368,8 @@ class Turn:
             started = time.perf_counter()
             finding = planned.judged(most, share, (end - rules.draws.now()) / (len(self.plan) - planned.number))
             if finding.verdict is not Verdict.VIOLATED or planned.replays():
-                used = most if rules.enough is None or finding.refutes or not finding.counts else finding.counts.trials
+                drawn = finding.samples.counts.trials if finding.samples else 0
+                used = drawn if drawn and rules.enough is not None and not finding.refutes else most
                 finding = replace(finding, replay=self.again(self.learned, used, alpha))
             else:
                 finding = replace(finding, reason=finding.reason + NOT_REPLAYABLE)

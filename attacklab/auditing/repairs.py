@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from attacklab.auditing.flaws import Flaw, catalogue
 from attacklab.model.claims import PrivacyClaim
-from attacklab.model.findings import FAILURE, ON_LATTICE, ROUNDED, TOO_LITTLE, Finding, Verdict
-from attacklab.model.stage import Stage
+from attacklab.model.findings import FAILURE, ON_LATTICE, ROUNDED, TOO_LITTLE, Finding
 from attacklab.model.targets import Kind, Target
 
 FAILS, LITTLE_NOISE, LATTICE, ROUNDING = "fails", "little_noise", "lattice", "rounded_utilities"
@@ -26,25 +24,15 @@ MOST_STEPS = 2**44
 """Noise of more steps than that may not fit such a grid."""
 
 
-def finding_of(target: Target | Stage, attack: str, verdict: Verdict, reason: str, **rest: Any) -> Finding:
-    """A finding of an attack on a target; `rest` are its other fields, with the target's claim by default."""
-    rest = {"claim": target.claim, "relation": target.relation, "target_version": target.version, **rest}
-    return Finding(
-        target=target.name, attack=attack, verdict=verdict, reason=reason, ceiling=rest["claim"].ceiling, **rest
-    )
-
-
 def flaw_of(finding: Finding) -> Flaw | None:
     """The catalogue's entry of the flaw that a finding shows; None where its attack is somebody's own."""
     return catalogue().get(NAMES.get(finding.flaw, finding.attack))
 
 
 def explained(finding: Finding, target: Target) -> Finding:
-    """The finding with the weakness that it shows and the call that repairs it, if it shows a flaw that is known."""
-    flaw = flaw_of(finding) if finding.verdict is Verdict.VIOLATED else None
-    if flaw is None:
-        return replace(finding, cwe=None)
-    return replace(finding, cwe=flaw.weakness.number, repair_code=exact_call(target))
+    """The finding with the call that repairs the target, if it shows a flaw that is known."""
+    known = finding.refutes and flaw_of(finding) is not None
+    return replace(finding, repair_code=exact_call(target)) if known else finding
 
 
 def exact_call(target: Target) -> str:

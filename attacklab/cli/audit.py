@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from attacklab.attacks import ALL_ATTACKS, ATTACKS, Alignment
+from attacklab.attacks import ALL_ATTACKS, ATTACKS, AlignmentAttack
 from attacklab.attacks.base import Attack
 from attacklab.auditing.first_outputs import without_variety
 from attacklab.auditing.judge import DEFAULT_TRIALS
@@ -94,9 +94,9 @@ def _findings(
     settings = {**options, "spec": asked.spec(), "load": elsewhere.load}
     with executor(workers, asked.library) as (drawing, here_seconds), status_line(error_console()) as report:
         settings |= {"report": report, "executor": drawing, "here_seconds": here_seconds}
-        findings = audit(loaded, chosen or [*ATTACKS, Alignment()], **settings)
+        findings = audit(loaded, chosen or [*ATTACKS, AlignmentAttack()], **settings)
     # what was not asked for is left out where it has no pair
-    return [one for one in findings if chosen or one.attack != Alignment().name or one.pair is not None]
+    return [one for one in findings if chosen or one.attack != AlignmentAttack().name or one.pair is not None]
 
 
 def poc(

@@ -209,13 +209,14 @@ def _show_all(out: Console, findings: Sequence[Finding]) -> None:
     printed: set[str] = set()
     for finding in applied:
         verdict = "note" if finding.is_note else str(finding.verdict)
-        advantage = finding.advantage and f", advantage {finding.advantage.estimate:.3g}, allowed {finding.ceiling:.3g}"
+        shown = finding.shown
+        advantage = shown.advantage and f", advantage {shown.advantage.estimate:.3g}, allowed {shown.ceiling:.3g}"
         colour = "yellow" if finding.is_note else COLOURS.get(finding.verdict, "")
         out.print(Text.assemble(f"{plain(shown_by(finding))}: ", (verdict, colour), advantage or ""), soft_wrap=True)
         words = [
             *((scope_text(finding), pair_text(finding)) if finding.is_proof else ()),
-            f"event: {finding.event}" if finding.event else "",
-            f"claim: {claim_text(finding)}" if finding.answers > 1 else "",
+            f"event: {shown.event}" if shown.event else "",
+            f"claim: {claim_text(finding)}" if finding.samples and finding.samples.answers > 1 else "",
             judged_text(finding),
         ]
         once = (*flaw_lines(finding), finding.reason)

@@ -37,7 +37,7 @@ class Decision(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Certificate:
+class Closeness:
     """What two laws say about the claim that they are (ε, δ)-close in both directions.
 
     Args:
@@ -59,7 +59,7 @@ class Certificate:
     reverse: bool
 
 
-def certify(epsilon: Any, delta: Any, p: Law, q: Law) -> Certificate:
+def certify(epsilon: Any, delta: Any, p: Law, q: Law) -> Closeness:
     """Decide whether `p` and `q` are (ε, δ)-close: P(E) ≤ e^ε·Q(E) + δ and Q(E) ≤ e^ε·P(E) + δ for every event E.
 
     e^ε is irrational for every rational ε except 0, so it is enclosed between rational bounds. If they are too far
@@ -89,7 +89,7 @@ def certify(epsilon: Any, delta: Any, p: Law, q: Law) -> Certificate:
             decision = Decision.REFUTED
         if decision is not Decision.UNDECIDED or p.unresolved + q.unresolved > mpq(1, 1 << precision):
             break
-    return Certificate(
+    return Closeness(
         decision=decision,
         epsilon=epsilon,
         delta=delta,
@@ -129,7 +129,7 @@ class Ruling:
     event: frozenset[Hashable] = frozenset()
     reverse: bool = False
     need: Need | None = None
-    certificate: Certificate | None = None
+    certificate: Closeness | None = None
     point: PrivacyClaim | None = None
 
 

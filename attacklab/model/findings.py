@@ -14,13 +14,12 @@ import json
 import math
 import platform
 import sys
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, localcontext
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,13 +30,11 @@ from attacklab.model.files import read_json
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.plain_text import escaped
 
-SCHEMA = "attacklab/1"
-SHARED, AT = "shared", "at"
-"""In a compact record: the list of what several findings have, and the key of an object that says which of it."""
+if TYPE_CHECKING:
+    from attacklab.model.stage import Stage
+    from attacklab.model.targets import Target
 
-SHORTEST_SHARED = 24
-"""A value whose text is shorter stands in each finding."""
-
+SCHEMA = "attacklab/2"
 INFINITE = "infinite"
 """Stands for an infinite ε, which JSON has no number for."""
 
@@ -84,9 +81,6 @@ WORST_FIRST = (
     Verdict.NOT_APPLICABLE,
 )
 """The one order of severity: too little data is not a pass, so it outranks what was looked at and not detected."""
-
-PROVE_INSTEAD = "; prove it instead (attacklab prove)"
-"""How the reason of an inconclusive finding ends where no number of trials that can be drawn would decide."""
 
 FAILURE = "the target fails on one of two neighbouring inputs more often than on the other"
 """The flaw that a bet on failure shows, whatever its attack looks for."""
@@ -175,29 +169,71 @@ class Counts:
         )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CheckedCertificate:
-    """A certificate and what its checker said of it.
+NO_COUNTS = Counts(0, 0, 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """What an event shows, by samples or by laws.
 
     Attributes:
-        file: where it was written.
-        sha256: of its bytes.
-        size: how many bytes it has.
-        statement: what the checker says that it shows; empty if it does not accept it.
-        lemmas: the files on whose reading this rests, by name; lemmas in records of older versions.
-        checked: how much was checked, as the checker says it.
+        event: the event in words.
+        code: the event as an expression of one `output` in Python; empty where it takes more than a line.
+        judged_at: the (ε, δ(ε)) at which the event was judged, where the claim is of another kind.
+        first: P[E] with its bounds.
+        second: Q[E] with its bounds.
+        advantage: P[E] − Q[E] with its bounds.
+        ceiling: the largest advantage that the claim allows.
+        epsilon_lower: a lower bound on the ε that the target really has at the claimed δ.
+        delta_lower: a lower bound on the δ that the target really has at the claimed ε.
     """
 
-    file: str
-    sha256: str
-    size: int
-    statement: str = ""
-    lemmas: tuple[str, ...] = ()
-    checked: str = ""
+    event: str = ""
+    code: str = ""
+    judged_at: PrivacyClaim | None = None
+    first: Estimate | None = None
+    second: Estimate | None = None
+    advantage: Estimate | None = None
+    ceiling: float = 1.0
+    epsilon_lower: float | None = None
+    delta_lower: float | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Witness:
+@dataclass(frozen=True, kw_only=True)
+class Samples(Shown):
+    """How often an event happened among outputs that were drawn afresh.
+
+    Attributes:
+        counts: in how many trials it happened.
+        answers: how many answers the adversary sees in one trial.
+        smallest_detectable: the smallest advantage that would have been detected with probability 95 %.
+        trials_needed: how many trials refute the claim by this event, were the rates seen while choosing it the true
+            ones; None where those rates keep the claim.
+        untestable: whether no number of trials that can be drawn would decide.
+    """
+
+    counts: Counts = NO_COUNTS
+    answers: int = 1
+    smallest_detectable: float | None = None
+    trials_needed: int | None = None
+    untestable: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Laws(Shown):
+    """The exact probabilities of all outputs on both inputs.
+
+    Attributes:
+        digests: the SHA-256 digests of the two laws.
+        slack: whether the claim is proved with 2^−58 added to δ.
+    """
+
+    digests: tuple[str, str]
+    slack: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alignment(Shown):
     """The line that two runs with the same noise point at, and what is lost there.
 
     Attributes:
@@ -206,6 +242,7 @@ class Witness:
         source: its text.
         loss: what is lost.
         claimed: what the claim allows of that.
+        samples: what fresh outputs showed besides, where they were asked.
     """
 
     file: str
@@ -213,9 +250,10 @@ class Witness:
     source: str = ""
     loss: str = ""
     claimed: str = ""
+    samples: Samples | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Counterexample:
     """Two outputs of a stage, further apart than it claims.
 
@@ -223,13 +261,45 @@ class Counterexample:
         outputs: of the first input of the pair and of the second, every bit of their floats kept.
         distance: how far they lie apart, as a fraction; "infinite" where one output is not a number.
         claimed: the largest distance that is claimed, as a fraction.
-        shown: the distance in words.
+        apart: the distance in words.
+        file: where the stage is defined; empty where that is not known.
+        line: its first line, from 1.
     """
 
     outputs: tuple[str, str]
     distance: str
     claimed: str
-    shown: str
+    apart: str
+    file: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """A certificate and what its checker said of it.
+
+    Attributes:
+        file: where it was written.
+        sha256: of its bytes.
+        size: how many bytes it has.
+        statement: what the checker says that it shows; empty if it does not accept it.
+        readings: the files on whose reading this rests, by name.
+        checked: how much was checked, as the checker says it.
+    """
+
+    file: str
+    sha256: str
+    size: int
+    statement: str = ""
+    readings: tuple[str, ...] = ()
+    checked: str = ""
+
+
+Evidence: TypeAlias = Samples | Laws | Alignment | Counterexample | Certificate
+KINDS: Mapping[str, type[Evidence]] = {
+    kind.__name__.lower(): kind for kind in (Samples, Laws, Alignment, Counterexample, Certificate)
+}
+"""The kinds of evidence, as a record names them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,81 +308,61 @@ class Finding:
 
     Attributes:
         target: its name.
-        target_version: the version of its implementation.
         attack: the attack's name.
         verdict: what is known of the claim now.
         reason: one line in plain words: why the verdict is what it is.
         claim: what the target claims for one trial (for several answers a trial, their composition).
-        judged_at: the (ε, δ(ε)) at which the event was judged, where the claim is of another kind.
-        relation: that of the datasets which the claim is for; None where it holds for any.
         pair: the two inputs, as `described_pair` gives them; None where the attack came to no pair.
-        event: the event in words.
-        line: the event as an expression of one `output` in Python; empty where it takes more than a line.
-        spec: the words of a command line that load the target; empty where none was used, and in older records.
-        flaw: what it shows if the claim is refuted by it, in one line; empty in older records, and where nothing was
-            judged.
-        cwe: the number of that flaw in the Common Weakness Enumeration; None in older records, where the claim is not
-            refuted, and where the flaw is not one of the catalogue.
+        evidence: what the verdict rests on; None where nothing was looked at.
+        scope: of which pairs the verdict of a proof speaks; None for an attack's.
+        flaw: what it shows if the claim is refuted by it, in one line; empty where nothing was judged.
         repair_code: a call of `exactdp` in place of the target, which claims no more than the target; empty if none is
             known, or the claim is not refuted.
-        answers: how many answers the adversary sees in one trial.
-        counts: how often the event happened.
-        first: P[E] with its bounds.
-        second: Q[E] with its bounds.
-        advantage: P[E] − Q[E] with its bounds.
-        ceiling: the largest advantage that the claim allows.
-        epsilon_lower: a lower bound on the ε that the target really has at the claimed δ.
-        delta_lower: a lower bound on the δ that the target really has at the claimed ε.
-        smallest_detectable: the smallest advantage that would have been detected with probability 95 %.
-        trials_needed: how many trials refute the claim by this event, were the rates seen while choosing it the true
-            ones; None where those rates keep the claim.
-        laws: the SHA-256 digests of the two exact laws, where the verdict rests on them.
-        scope: of which pairs the verdict of a proof speaks; None for an attack's.
-        certificate: the certificate that was checked, and what the checker said of it; None where there is none.
+        target_version: the version of the target's implementation.
+        relation: that of the datasets which the claim is for; None where it holds for any.
+        spec: the words of a command line that load the target; empty where none was used.
         alpha: the probability that this finding is a false alarm, were the claim true.
         seed: what all randomness was derived from.
         trials: outputs drawn in all, for choosing and judging, of both inputs.
         seconds: how long it took.
         replay: the line that replays it.
-        counterexample: the two outputs that refute the claim of a stage; None in others.
-        witness: what two runs with the same noise showed, in the finding of an alignment; None in others.
     """
 
     target: str
-    target_version: str
     attack: str
     verdict: Verdict
     reason: str
     claim: Claim
-    relation: Relation | None = None
     pair: dict[str, Any] | None = None
-    event: str = ""
-    answers: int = 1
-    counts: Counts | None = None
-    first: Estimate | None = None
-    second: Estimate | None = None
-    advantage: Estimate | None = None
-    ceiling: float = 1.0
-    epsilon_lower: float | None = None
-    delta_lower: float | None = None
-    smallest_detectable: float | None = None
-    trials_needed: int | None = None
-    judged_at: PrivacyClaim | None = None
-    laws: tuple[str, str] | None = None
+    evidence: Evidence | None = None
     scope: Scope | None = None
-    certificate: CheckedCertificate | None = None
+    flaw: str = ""
+    repair_code: str = ""
+    target_version: str = ""
+    relation: Relation | None = None
+    spec: str = ""
     alpha: float | None = None
     seed: int | None = None
     trials: int = 0
     seconds: float = 0.0
     replay: str = ""
-    flaw: str = ""
-    cwe: int | None = None
-    repair_code: str = ""
-    line: str = ""
-    spec: str = ""
-    witness: Witness | None = None
-    counterexample: Counterexample | None = None
+
+    @classmethod
+    def on(cls, target: Target | Stage, attack: str, verdict: Verdict, reason: str, **rest: Any) -> Finding:
+        """A finding on a target; `rest` are its other fields, with the target's claim by default."""
+        rest = {"claim": target.claim, "relation": target.relation, "target_version": target.version, **rest}
+        return cls(target=target.name, attack=attack, verdict=verdict, reason=reason, **rest)
+
+    @property
+    def samples(self) -> Samples | None:
+        """What outputs drawn afresh showed, alone or besides an alignment."""
+        evidence = self.evidence.samples if isinstance(self.evidence, Alignment) else self.evidence
+        return evidence if isinstance(evidence, Samples) else None
+
+    @property
+    def shown(self) -> Shown:
+        """What an event showed; empty where none was judged."""
+        return self.samples or (self.evidence if isinstance(self.evidence, Shown) else Shown())
 
     @property
     def refutes(self) -> bool:
@@ -322,18 +372,18 @@ class Finding:
     @property
     def is_note(self) -> bool:
         """Whether it tells how the target fails on inputs for which nothing is claimed."""
-        return self.verdict is Verdict.NOT_APPLICABLE and self.counts is not None
+        return self.verdict is Verdict.NOT_APPLICABLE and self.evidence is not None
 
     @property
     def is_untestable(self) -> bool:
-        """Whether no number of trials can decide it; its reason says so."""
-        return self.verdict is Verdict.INCONCLUSIVE and self.reason.endswith(PROVE_INSTEAD)
+        """Whether no number of trials can decide it."""
+        return self.samples is not None and self.samples.untestable
 
     @property
     def decides_nothing(self) -> bool:
         """Whether it has looked at nothing that could decide; a proof that was not found did, as it was asked for."""
-        is_empty = self.verdict is Verdict.INCONCLUSIVE and self.counts is None and not self.is_proof
-        return is_empty or self.is_untestable
+        is_open = self.verdict is Verdict.INCONCLUSIVE and not self.is_proof
+        return is_open and (self.samples is None or self.samples.untestable)
 
     @property
     def is_proof(self) -> bool:
@@ -353,15 +403,12 @@ class Finding:
     @property
     def judged(self) -> PrivacyClaim:
         """The (ε, δ) at which its event was judged."""
-        return self.judged_at or self.claim.nominal
+        return self.shown.judged_at or self.claim.nominal
 
     def to_json(self) -> dict[str, Any]:
-        """The finding as plain JSON values."""
-        data = asdict(self)
-        data["claim"] = self.claim.to_json()
-        if self.epsilon_lower == math.inf:
-            data["epsilon_lower"] = INFINITE
-        return data
+        """The finding as plain JSON values, without the fields that are at their default."""
+        stored: dict[str, Any] = _stored(self)
+        return stored
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Finding:
@@ -370,31 +417,51 @@ class Finding:
         Raises:
             ValueError: a field that every finding has is missing, or one is unknown or malformed.
         """
-        unknown = sorted(set(data) - {field.name for field in fields(cls)})
-        if unknown:
-            raise UsageError(f"not a finding: unknown fields {', '.join(unknown)}")
         try:
-            given = {name for name, value in data.items() if value is not None} | {"verdict", "claim"}
-            return cls(**{**data, **{name: _READERS[name](data[name]) for name in _READERS if name in given}})
-        except (TypeError, KeyError, ValueError) as error:
+            return cls(**_read_fields(data))
+        except (AttributeError, TypeError, KeyError, ValueError) as error:
             raise UsageError(f"not a finding: {error}") from error
+
+
+def _stored(value: Any) -> Any:
+    """The value of a finding as a record has it."""
+    if isinstance(value, Claim):
+        return value.to_json()
+    if value == math.inf:
+        return INFINITE
+    if not is_dataclass(value):
+        return value
+    kind = type(value).__name__.lower()
+    kept = {field.name: getattr(value, field.name) for field in fields(value)}
+    kept = {field.name: kept[field.name] for field in fields(value) if kept[field.name] != field.default}
+    return ({"kind": kind} if kind in KINDS else {}) | {name: _stored(part) for name, part in kept.items()}
+
+
+def _read_fields(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a finding, or of a part of one, from a record."""
+    return {name: _READERS[name](value) if name in _READERS else value for name, value in data.items()}
+
+
+def _read_evidence(data: Mapping[str, Any]) -> Evidence:
+    rest = dict(data)
+    kind = KINDS[rest.pop("kind")]
+    return kind(**_read_fields(rest))
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "verdict": Verdict,
     "claim": claim_from_json,
+    "judged_at": claim_from_json,
     "relation": Relation,
-    "judged_at": lambda data: PrivacyClaim(**data),
+    "evidence": _read_evidence,
+    "samples": _read_evidence,
     "counts": lambda data: Counts(**data),
-    "laws": tuple,
-    "scope": lambda data: Scope(**{**data, "reach": Reach(data["reach"])}),
-    "certificate": lambda data: CheckedCertificate(**{**data, "lemmas": tuple(data["lemmas"])}),
-    "witness": lambda data: Witness(**data),
-    "counterexample": lambda data: Counterexample(**{**data, "outputs": tuple(data["outputs"])}),
+    "scope": lambda data: Scope(**data | {"reach": Reach(data.get("reach", Reach.PAIR))}),
     "epsilon_lower": lambda data: math.inf if data == INFINITE else data,
+    **dict.fromkeys(("digests", "outputs", "readings"), tuple),
     **dict.fromkeys(("first", "second", "advantage"), lambda data: Estimate(**data)),
 }
-"""What reads the fields of a finding in a record that are not plain JSON values."""
+"""What reads the fields in a record that are not plain JSON values."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -468,30 +535,6 @@ def record(findings: Sequence[Finding], **rest: Any) -> dict[str, Any]:
     }
 
 
-def compact_text(data: Mapping[str, Any]) -> str:
-    """JSON text of a large record, without indentation, as `read_record` reads it.
-
-    Fields of findings that are at their default are left out. A long value that several findings have stands once, in
-    the list `shared`; `{"at": 3}` stands for the fourth of that list.
-    """
-    rows = [_without_defaults(finding) for finding in data["findings"]]
-    repeats = Counter(json.dumps(value) for row in rows for value in row.values())
-    shared = [text for text, count in repeats.items() if count > 1 and len(text) >= SHORTEST_SHARED]
-    places = {text: {AT: place} for place, text in enumerate(shared)}
-    packed = [{name: places.get(json.dumps(value), value) for name, value in row.items()} for row in rows]
-    return to_text({**data, "findings": packed, SHARED: list(map(json.loads, shared))}, indent=None)
-
-
-def _without_defaults(finding: Mapping[str, Any]) -> dict[str, Any]:
-    left_out = {field.name: field.default for field in fields(Finding)}
-    return {name: value for name, value in finding.items() if left_out.get(name, MISSING) != value}
-
-
-def _expanded(value: Any, shared: Sequence[Any]) -> Any:
-    """The value, or the one that is shared in its place."""
-    return shared[value[AT]] if isinstance(value, dict) and value.keys() == {AT} else value
-
-
 def read_of_schema(path: Path, schema: str) -> dict[str, Any]:
     """Read a record as plain JSON values.
 
@@ -512,10 +555,8 @@ def read_record(path: Path) -> dict[str, Any]:
     """
     data = read_of_schema(path, SCHEMA)
     try:
-        shared = data.pop(SHARED, [])
-        rows = [{name: _expanded(value, shared) for name, value in finding.items()} for finding in data["findings"]]
-        return {**data, "findings": list(map(Finding.from_json, rows))}
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        return {**data, "findings": list(map(Finding.from_json, data["findings"]))}
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UsageError(f"{path} holds a malformed finding: {error}") from error
 
 

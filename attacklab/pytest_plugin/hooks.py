@@ -240,7 +240,7 @@ def _audited(
         again=again,
         ideal_noise=ideal_noise,
     )
-    drawn = run.trials or max((finding.counts.trials for finding in findings if finding.counts), default=0)
+    drawn = run.trials or max((finding.samples.counts.trials for finding in findings if finding.samples), default=0)
     return _test_of(item, findings, alpha=alpha, trials=drawn, seed=run.seed)
 
 

@@ -77,13 +77,15 @@ def _not_tested(findings: Sequence[Finding]) -> list[str]:
 def _cells(finding: Finding) -> list[str]:
     """The row of an attack: verdict, advantage, what is allowed and what would have been detected, event and inputs."""
     note = " (beyond the claim: a note)" if finding.is_note else ""
-    numbers = [f"{finding.advantage.estimate:.3g}", f"{finding.ceiling:.3g}"] if finding.advantage else ["", ""]
+    shown, samples = finding.shown, finding.samples
+    numbers = [f"{shown.advantage.estimate:.3g}", f"{shown.ceiling:.3g}"] if shown.advantage else ["", ""]
+    detectable = samples.smallest_detectable if samples else None
     return [
         shown_by(finding),
         f"{finding.verdict_in_scope}{note}",
         *numbers,
-        "" if finding.smallest_detectable is None else upper_text(finding.smallest_detectable),
-        "; ".join(filter(None, (finding.event, f"inputs {inputs_text(finding)}" if finding.pair else ""))),
+        "" if detectable is None else upper_text(detectable),
+        "; ".join(filter(None, (shown.event, f"inputs {inputs_text(finding)}" if finding.pair else ""))),
     ]
 
 

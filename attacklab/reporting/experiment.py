@@ -31,7 +31,7 @@ import numpy as np
 
 from attacklab.model.errors import UsageError, from_extra
 from attacklab.model.files import write_whole
-from attacklab.model.findings import SCHEMA, Finding, Verdict, compact_text, environment, read_record, to_text
+from attacklab.model.findings import SCHEMA, Finding, Verdict, environment, read_record, to_text
 from attacklab.reporting.figures import Figure
 from attacklab.reporting.lab import CORPUS, FOLDER, enter_lab
 from attacklab.reporting.sources import digests
@@ -219,7 +219,7 @@ def _write(experiment: Experiment, reports: Path, seeded: Data, timed: Data) -> 
     for record, kind in ((timed, MEASURED), (seeded, DATA)):
         text = to_text(record)
         path = reports / kind / f"{experiment.name}.json"
-        write_whole(path, text if len(text) <= LARGEST_INDENTED else compact_text(record))
+        write_whole(path, text if len(text) <= LARGEST_INDENTED else to_text(record, indent=None))
     return seeded, timed
 
 
@@ -230,7 +230,7 @@ def _plots() -> ModuleType:
 
 
 def shown_data(path: Path) -> Data:
-    """A written record as `figures` and `explain` are shown it, every field of its findings in place.
+    """A written record as `figures` and `explain` are shown it.
 
     Raises:
         ValueError: it is not a record.
@@ -241,8 +241,8 @@ def shown_data(path: Path) -> Data:
 
 def _shown_finding(finding: Finding) -> Data:
     """A finding without its seconds, which are timings, and a replay of what does not apply."""
-    shown = {name: value for name, value in finding.to_json().items() if name != "seconds"}
-    return shown | {"replay": ""} if finding.verdict is Verdict.NOT_APPLICABLE else shown
+    left_out = {"seconds", "replay"} if finding.verdict is Verdict.NOT_APPLICABLE else {"seconds"}
+    return {name: value for name, value in finding.to_json().items() if name not in left_out}
 
 
 def _seeded(experiment: Experiment, settings: Settings, collected: Collected, sources: Mapping[str, str]) -> Data:

@@ -261,14 +261,16 @@ def _summary(group: list[Finding]) -> list[str]:
     order = list(Verdict)
     verdicts = [finding.verdict_in_scope for finding in sorted(group, key=lambda finding: order.index(finding.verdict))]
     counted = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
-    judged = [(finding.advantage, finding) for finding in group if finding.advantage is not None]
+    judged = [(finding.shown.advantage, finding) for finding in group if finding.shown.advantage is not None]
     if not judged:
         return [counted, "", group[0].reason, "", ""]
-    advantage, clearest = max(judged, key=lambda pair: max(pair[0].lower, -pair[0].upper) - pair[1].ceiling)
+    advantage, clearest = max(judged, key=lambda pair: max(pair[0].lower, -pair[0].upper) - pair[1].shown.ceiling)
     return [
         counted,
-        f"{claim_text(clearest)}, {judged_text(clearest)}" if clearest.judged_at else f"{clearest.judged.epsilon:g}",
+        f"{claim_text(clearest)}, {judged_text(clearest)}"
+        if clearest.shown.judged_at
+        else f"{clearest.judged.epsilon:g}",
         f"{advantage.estimate:.4g} [{lower_text(advantage.lower, 4)}, {upper_text(advantage.upper, 4)}]",
-        f"{clearest.ceiling:.4g}",
-        lower_text(clearest.epsilon_lower or 0.0),
+        f"{clearest.shown.ceiling:.4g}",
+        lower_text(clearest.shown.epsilon_lower or 0.0),
     ]

@@ -59,7 +59,7 @@ def chosen_finding(findings: Sequence[Finding], attack: str | None = None) -> Fi
     """The refuted claim on the most ordinary inputs that a script can show, of one attack if one is named."""
     violated = [finding for finding in findings if finding.verdict is Verdict.VIOLATED]
     named = [finding for finding in violated if attack in (None, finding.attack)]
-    able = [finding for finding in named if finding.spec and finding.pair and (finding.line or not finding.laws)]
+    able = [finding for finding in named if finding.spec and finding.pair and (finding.samples or finding.shown.code)]
     if not able:
         raise UsageError(
             f"{len(violated)} of {len(findings)} findings are violated, none{f' of {attack}' if attack else ''} that is"
@@ -70,15 +70,16 @@ def chosen_finding(findings: Sequence[Finding], attack: str | None = None) -> Fi
 
 def proof_of_concept(finding: Finding) -> str:
     """A script that draws outputs for both inputs and says whether the event still breaks the claim."""
-    pair, judged = recovered_pair(finding.pair or {}), finding.judged
-    p, q = (side.estimate if side else 0.0 for side in (finding.first, finding.second))
+    pair, judged, found = recovered_pair(finding.pair or {}), finding.judged, finding.shown
+    answers = finding.samples.answers if finding.samples else 1
+    p, q = (side.estimate if side else 0.0 for side in (found.first, found.second))
     needed = trials_needed(judged, p, q, ALPHA)
-    if needed is None or needed * finding.answers > MOST:
+    if needed is None or needed * answers > MOST:
         raise UsageError(f"the rates that {finding.attack} saw, {p:.3g} and {q:.3g}, are too rare to be seen again")
     said = re.search(r"--trials (\d+)", finding.replay)
-    code = repr(Imported(finding.attack, finding.event, finding.seed or 0, int(said[1]) if said else None))
-    if finding.line and finding.answers == 1:
-        code = f"of_each(lambda output: {finding.line})"
+    code = repr(Imported(finding.attack, found.event, finding.seed or 0, int(said[1]) if said else None))
+    if found.code and answers == 1:
+        code = f"of_each(lambda output: {found.code})"
     heading = [
         f"Proof of concept: {finding.target} does not keep its claim of {claim_text(finding)}: {finding.flaw}.",
         f"Found: {finding.reason}. The usual repair: {repair_text(finding) or 'unknown'}.",
@@ -88,12 +89,12 @@ def proof_of_concept(finding: Finding) -> str:
     script = SCRIPT.format(
         heading="\n".join(f"# {line}" for text in heading for line in textwrap.wrap(text, 98)),
         pair=", ".join(map(_literal, (pair.first, pair.second))),
-        event=" ".join(finding.event.split()),
+        event=" ".join(found.event.split()),
         code=code,
         claim=f"{judged.epsilon!r}, {judged.delta!r}",
         spec=finding.spec,
-        trials=min(MOST // finding.answers, 4 * needed),
-        answers=finding.answers,
+        trials=min(MOST // answers, 4 * needed),
+        answers=answers,
     )
     return escaped(script, "\n\t", ascii)
 

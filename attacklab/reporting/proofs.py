@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from attacklab.model.errors import UsageError
-from attacklab.model.findings import Finding, Verdict, read_record
+from attacklab.model.findings import Certificate, Finding, Verdict, read_record
 from attacklab.reporting.rendering import render
 from attacklab.reporting.wording import claim_text
 
@@ -53,10 +53,15 @@ def _rendered(record: dict[str, Any], times: dict[str, Any]) -> str:
     return render(
         "proofs.md",
         {"claim": claim_text},
-        rows=[(finding, finding.certificate, *took[finding.target]) for finding in findings],
+        rows=[(finding, finding.evidence, *took[finding.target]) for finding in findings],
         accepted=_accepted(findings),
         lemmas=record["lemmas"],
-        uses=Counter(lemma for finding in findings if finding.certificate for lemma in finding.certificate.lemmas),
+        uses=Counter(
+            name
+            for finding in findings
+            if isinstance(finding.evidence, Certificate)
+            for name in finding.evidence.readings
+        ),
         environment={key: times["environment"][key] for key in ("date", "system", "machine", "python", "numpy")},
         write=sum(seconds for seconds, _ in took.values()),
         check=sum(seconds for _, seconds in took.values()),

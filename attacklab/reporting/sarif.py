@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import quote
 
 from attacklab.auditing.repairs import flaw_of
-from attacklab.model.findings import Finding, Verdict, environment
+from attacklab.model.findings import Alignment, Counterexample, Finding, Verdict, environment
 from attacklab.model.plain_text import plain
 from attacklab.reporting.wording import EXAMPLE, claim_text, explanation, judged_text, repair_text
 
@@ -101,8 +101,8 @@ def _described(rule: str, finding: Finding) -> dict[str, Any]:
 def _result(finding: Finding, place: Place | None, rules: Sequence[str]) -> dict[str, Any]:
     rule = _rule(finding)
     text = f"{finding.target} does not keep its claim ({claim_text(finding)})"
-    text += f" on the event '{finding.event}'" if finding.event else ""
-    text += f", {judged_text(finding)}: {finding.reason}" if finding.judged_at else f": {finding.reason}"
+    text += f" on the event '{finding.shown.event}'" if finding.shown.event else ""
+    text += f", {judged_text(finding)}: {finding.reason}" if judged_text(finding) else f": {finding.reason}"
     text += f"; usual repair: {repair_text(finding)}" if repair_text(finding) else ""
     return {
         "ruleId": rule,
@@ -128,11 +128,12 @@ def _notification(finding: Finding, place: Place | None) -> dict[str, Any]:
 def _locations(finding: Finding, place: Place | None) -> list[dict[str, Any]]:
     located: dict[str, Any] = {"logicalLocations": [{"name": plain(finding.target), "kind": "function"}]}
     if place is not None:
-        witness = finding.witness
-        seen = witness is not None and Path(place.path).name == Path(witness.file).name
+        line, evidence = place.line, finding.evidence
+        if isinstance(evidence, Alignment | Counterexample) and Path(place.path).name == Path(evidence.file).name:
+            line = evidence.line
         located["physicalLocation"] = {
             "artifactLocation": {"uri": quote(place.path), "uriBaseId": "%SRCROOT%"},
-            "region": {"startLine": witness.line if witness and seen else place.line},
+            "region": {"startLine": line},
         }
     return [located]
 

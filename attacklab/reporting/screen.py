@@ -20,7 +20,18 @@ from attacklab.auditing.repairs import flaw_of
 from attacklab.auditing.statistics.power import POWER
 from attacklab.auditing.statistics.reasons import above_text
 from attacklab.model.claims import Stability
-from attacklab.model.findings import SO_DID_EVERY_CALL, Finding, Verdict, decisive, lower_text, upper_text
+from attacklab.model.findings import (
+    SO_DID_EVERY_CALL,
+    Alignment,
+    Certificate,
+    Counterexample,
+    Finding,
+    Laws,
+    Verdict,
+    decisive,
+    lower_text,
+    upper_text,
+)
 from attacklab.model.plain_text import WIDTH, plain
 from attacklab.reporting.wording import claim_text, inputs_text, repair_text
 
@@ -109,7 +120,7 @@ def screen(findings: Sequence[Finding], place: str = "", *, more: str = "", ever
     """
     ended = outcome(findings, every=every)
     shown = shown_text(findings)
-    claimed = next((finding for finding in findings if finding.answers == 1), findings[0])
+    claimed = next((one for one in findings if not one.samples or one.samples.answers == 1), findings[0])
     claim = f"claims {claim_text(claimed)}{f', shown: {shown}' if shown else ''}"
     if ended is Outcome.PROVED:
         claim += f", for {findings[0].scope if len(findings) == 1 else f'these {len(findings)} pairs'}"
@@ -142,18 +153,18 @@ def shown_text(findings: Sequence[Finding]) -> str:
     strongest = best(findings)
     if strongest is None:
         return ""
-    if strongest.counterexample:
-        return strongest.counterexample.shown
-    judged = strongest.judged
-    if judged.delta and strongest.delta_lower:
-        return f"δ ≥ {above_text(strongest.delta_lower, judged.delta)} at ε = {upper_text(judged.epsilon, 4)}"
-    bounds = [finding.epsilon_lower or 0.0 for finding in findings if finding.refutes and not finding.judged.delta]
+    if isinstance(strongest.evidence, Counterexample):
+        return strongest.evidence.apart
+    judged, delta = strongest.judged, strongest.shown.delta_lower
+    if judged.delta and delta:
+        return f"δ ≥ {above_text(delta, judged.delta)} at ε = {upper_text(judged.epsilon, 4)}"
+    bounds = [one.shown.epsilon_lower or 0.0 for one in findings if one.refutes and not one.judged.delta]
     epsilon = max(bounds, default=0.0)
     if math.isinf(epsilon):
         return "no ε is enough"
     if epsilon > judged.epsilon:
         return f"ε ≥ {above_text(epsilon, judged.epsilon)}"
-    return strongest.witness.loss if strongest.witness else ""
+    return strongest.evidence.loss if isinstance(strongest.evidence, Alignment) else ""
 
 
 def _flaws(findings: Sequence[Finding]) -> list[Finding]:
@@ -173,23 +184,31 @@ def _title(finding: Finding) -> str:
 
 
 def _row(finding: Finding) -> Row:
-    flaw, counts = flaw_of(finding), finding.counts
+    flaw = flaw_of(finding)
     sentence = flaw.sentence if flaw else finding.flaw or "Exact laws of outputs break the claim."
-    evidence = "exact laws" if finding.laws else ""
-    if counts:
-        evidence = f"{counts.first:,} of {counts.trials:,} : {counts.second:,} of {counts.trials:,}"
-    elif finding.counterexample:
-        evidence = finding.counterexample.shown
-    elif finding.witness:
-        evidence = f"line {finding.witness.line}: {finding.witness.loss}"
-    return Row(flaw.code if flaw else "", _title(finding), sentence, evidence)
+    return Row(flaw.code if flaw else "", _title(finding), sentence, _evidence(finding))
+
+
+def _evidence(finding: Finding) -> str:
+    """The evidence in a few words."""
+    if finding.samples:
+        counts = finding.samples.counts
+        return f"{counts.first:,} of {counts.trials:,} : {counts.second:,} of {counts.trials:,}"
+    match finding.evidence:
+        case Laws():
+            return "exact laws"
+        case Counterexample(apart=apart):
+            return apart
+        case Alignment(line=line, loss=loss):
+            return f"line {line}: {loss}"
+    return ""
 
 
 def _remarks(findings: Sequence[Finding], ended: Outcome, flaws: int) -> Iterator[str]:
     if flaws > MOST_ROWS:
         yield f"and {flaws - MOST_ROWS} more flaws"
     yield from _labelled(findings, ended)
-    yield from (finding.reason for finding in findings if finding.counterexample)
+    yield from (finding.reason for finding in findings if isinstance(finding.evidence, Counterexample))
     if any(finding.refutes and finding.is_proof for finding in findings):
         yield f"inputs: {inputs_text(next(finding for finding in findings if finding.refutes))}"
     if ended not in (Outcome.FAIL, Outcome.PASS):
@@ -216,7 +235,7 @@ def _reasons(findings: Sequence[Finding], ended: Outcome) -> list[str]:
     """Why it ended so: the first few reasons, each once."""
     if ended is Outcome.UNDECIDED:
         chosen = [finding for finding in findings if finding.verdict is Verdict.INCONCLUSIVE]
-        chosen.sort(key=lambda finding: finding.counts is None)
+        chosen.sort(key=lambda finding: finding.decides_nothing)
     else:
         chosen = decisive(findings)
     first = {finding.reason.partition(SO_DID_EVERY_CALL)[0]: _reason(finding) for finding in reversed(chosen)}
@@ -244,7 +263,7 @@ def _notes(findings: Sequence[Finding], ended: Outcome, rows: Sequence[Row], mor
         yield "Next", _advice(findings, ended)
     more = more or f"-v, {'--json findings.json' if findings[0].is_proof else '--html report.html'}"
     explained = [f"attacklab list {row.code}" for row in rows[:1] if row.code]
-    poc = ["attacklab poc"] if strongest is not None and strongest.counts else []
+    poc = ["attacklab poc"] if strongest is not None and strongest.samples else []
     yield "More", ", ".join([more, *explained, *poc])
 
 
@@ -253,17 +272,17 @@ def _passed(findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
     if isinstance(findings[0].claim, Stability):
         yield "Tried", findings[0].reason
         return
-    leak = max((one.smallest_detectable or 0.0 for one in findings), default=0.0)
+    leak = max((one.samples.smallest_detectable or 0.0 for one in findings if one.samples), default=0.0)
     power = f"an advantage above {upper_text(leak)} would have been found {POWER:.0%} of the time" if leak else ""
     yield "Power", f"{power}; {_spent(findings)}" if power else _spent(findings)
     yield "Prove it", "attacklab prove (docs/how_to/proving.md)"
 
 
 def _certainty(strongest: Finding, findings: Sequence[Finding]) -> str:
-    if strongest.laws or strongest.certificate or strongest.counterexample:
+    if isinstance(strongest.evidence, Laws | Certificate | Counterexample):
         return "exact; chance has no part in it"
     alpha = float(f"{math.fsum(one.alpha or 0.0 for one in findings):.12g}")  # shares are rounded to doubles
-    if strongest.counts is None or not alpha:
+    if strongest.samples is None or not alpha:
         return f"both inputs were run with the same noise; {_spent(findings)}"
     return f"a false alarm at most once in {float(lower_text(1 / alpha, 1)):,.0f} audits; {_spent(findings)}"
 
@@ -283,7 +302,7 @@ def _advice(findings: Sequence[Finding], ended: Outcome) -> str:
         return "no attack applies: leave --attack out, or declare --domain or --pairs"
     if all(finding.is_untestable for finding in tried):
         return "sampling cannot test this claim; prove it: attacklab prove"
-    needed = max((finding.trials_needed or 0 for finding in findings), default=0)
+    needed = max((one.samples.trials_needed or 0 for one in findings if one.samples), default=0)
     return f"raise --trials{f' to {needed:,} or more' if needed else ''}"
 
 

@@ -15,7 +15,8 @@ EXAMPLE = "An example"
 
 def claim_text(finding: Finding) -> str:
     """What was claimed of the answers that the adversary sees in one trial."""
-    together = f" of {finding.answers} answers together" if finding.answers > 1 else ""
+    answers = finding.samples.answers if finding.samples else 1
+    together = f" of {answers} answers together" if answers > 1 else ""
     return f"{finding.claim}{together}"
 
 
@@ -24,10 +25,10 @@ def judged_text(finding: Finding) -> str:
 
     ε and δ are rounded up, so that the claim promises what is shown.
     """
-    if finding.judged_at is None:
+    judged_at = finding.shown.judged_at
+    if judged_at is None:
         return ""
-    epsilon, delta = finding.judged_at.epsilon, finding.judged_at.delta
-    return f"judged at ε = {upper_text(epsilon, 4)}, δ = {upper_text(delta)}"
+    return f"judged at ε = {upper_text(judged_at.epsilon, 4)}, δ = {upper_text(judged_at.delta)}"
 
 
 def scope_text(finding: Finding) -> str:

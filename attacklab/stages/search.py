@@ -33,13 +33,12 @@ from hypothesis import seed as seeded
 from hypothesis import strategies as st
 from hypothesis import target as towards
 
-from attacklab.auditing.repairs import finding_of
 from attacklab.model.claims.base import require_numbers
 from attacklab.model.claims.stability import number_text
 from attacklab.model.domains import Domain
 from attacklab.model.errors import LabFault, UsageError, in_one_line, passes_through
 from attacklab.model.files import from_here
-from attacklab.model.findings import Counterexample, Finding, Reach, Scope, Verdict, Witness, described_pair
+from attacklab.model.findings import Counterexample, Finding, Reach, Scope, Verdict, described_pair
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.stage import Stage
 from attacklab.processes.fresh import run_in_fresh_processes
@@ -131,7 +130,7 @@ class _Study:
     def finding(self, verdict: Verdict, reason: str, **rest: Any) -> Finding:
         """A finding of this search."""
         given = {"seed": self.seed, "replay": AGAIN, "trials": 2 * self.tried}
-        return finding_of(self.stage, NAME, verdict, reason, **given, **rest)
+        return Finding.on(self.stage, NAME, verdict, reason, **given, **rest)
 
     @property
     def allowed(self) -> Fraction:
@@ -419,13 +418,13 @@ def _violated(study: _Study, worst: tuple[Distance, Neighbours]) -> Finding:
         words + _loss_text(study, distance),
         pair=described_pair(NeighbouringPair(inputs[0], inputs[1], stage.relation)),
         flaw=ROUNDED if _by_rounding(study, distance) else FLAW,
-        counterexample=Counterexample(
+        evidence=Counterexample(
             outputs=(_exact_text(outputs[0]), _exact_text(outputs[1])),
             distance="infinite" if plain == math.inf else str(plain),
             claimed=str(bound),
-            shown=f"{_apart_text(plain, bound)} apart",
+            apart=f"{_apart_text(plain, bound)} apart",
+            **_place(stage),
         ),
-        witness=_witness(stage),
     )
 
 
@@ -529,11 +528,10 @@ def _exact_text(output: Any) -> str:
     return repr(output)
 
 
-def _witness(stage: Stage) -> Witness | None:
+def _place(stage: Stage) -> dict[str, Any]:
     """The function's own first line, where its source is known."""
     try:
         function = inspect.unwrap(stage.function)
-        lines, start = inspect.getsourcelines(function)
-        return Witness(file=from_here(inspect.getfile(function)), line=start, source=lines[0].strip())
+        return {"file": from_here(inspect.getfile(function)), "line": inspect.getsourcelines(function)[1]}
     except (OSError, TypeError):
-        return None
+        return {}

@@ -154,9 +154,9 @@ def _usage(parsed: Any, context: Any) -> str:
 
 
 def _described_fields(kind: type) -> dict[str, str]:
-    """What the section 'Attributes' of a class's docstring says of each."""
-    _, _, section = inspect.cleandoc(kind.__doc__ or "").partition("Attributes:\n")
-    entries = re.findall(r"(?ms)^    (\w+): (.*?)(?=^    \w|\Z)", section)
+    """What the sections 'Attributes' of a class's docstring and of its base's say of each."""
+    sections = [inspect.cleandoc(base.__doc__ or "").partition("Attributes:\n")[2] for base in kind.__mro__[:2]]
+    entries = [entry for text in sections for entry in re.findall(r"(?ms)^    (\w+): (.*?)(?=^    \w|\Z)", text)]
     return {name: " ".join(text.split()) for name, text in entries}
 
 

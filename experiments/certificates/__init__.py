@@ -20,7 +20,7 @@ from typing import Any
 from attacklab.laws.proof.certificates import TABLES, finding_of, require_same_claim, run_checker, write_certificate
 from attacklab.model.errors import UsageError
 from attacklab.model.files import write_whole
-from attacklab.model.findings import CERTIFICATE, SCHEMA, Finding, Verdict, to_text
+from attacklab.model.findings import CERTIFICATE, SCHEMA, Certificate, Finding, Verdict, to_text
 from attacklab.reporting.experiment import DATA, load_experiments, measured_here, replace_findings
 from attacklab.reporting.pages import write_index
 from attacklab.reporting.proofs import PROOFS, RECORD, TIMES
@@ -70,8 +70,8 @@ def write_one(folder: Path, name: str) -> Written:
     answer = run_checker(path, CHECKER, seconds=SECONDS)
     checked = time.perf_counter()
     finding = finding_of(target, certificate["relation"], path, answer, 0.0, f"experiments.targets:{name} --all")
-    if finding.certificate is not None:
-        finding = replace(finding, certificate=replace(finding.certificate, file=path.name))
+    if isinstance(finding.evidence, Certificate):
+        finding = replace(finding, evidence=replace(finding.evidence, file=path.name))
     return Written(finding, tuple(tables), written - began, checked - written)
 
 
@@ -92,11 +92,15 @@ def write_all(reports: Path, names: Iterable[str] = NAMES) -> Sequence[Written]:
 
 
 def _record(written: Sequence[Written]) -> dict[str, Any]:
-    findings = [result.finding.to_json() for result in written]
-    for finding in findings:
-        del finding["seconds"]
-    read = {name for result in written if result.finding.certificate for name in result.finding.certificate.lemmas}
-    return {"schema": SCHEMA, "findings": findings, "lemmas": {name: _summary(name) for name in sorted(read)}}
+    findings = [result.finding for result in written]
+    read = {
+        name for finding in findings if isinstance(finding.evidence, Certificate) for name in finding.evidence.readings
+    }
+    return {
+        "schema": SCHEMA,
+        "findings": [finding.to_json() for finding in findings],
+        "lemmas": {name: _summary(name) for name in sorted(read)},
+    }
 
 
 def _summary(name: str) -> str:

@@ -42,13 +42,14 @@ def marks(label: str, role: Role, x: Iterable[float], y: Iterable[float]) -> Ser
 def findings_of(data: dict[str, Any], target: str) -> list[Finding]:
     """The findings of one target in a record that brought it to an advantage, in their order."""
     findings = (Finding.from_json(finding) for finding in data["findings"])
-    return [finding for finding in findings if finding.target == target and finding.advantage is not None]
+    return [finding for finding in findings if finding.target == target and finding.shown.advantage is not None]
 
 
 def advantage_of(finding: Finding) -> Estimate:
     """The advantage of one of the findings that `findings_of` gives."""
-    assert finding.advantage is not None  # noqa: S101 - it keeps only those
-    return finding.advantage
+    advantage = finding.shown.advantage
+    assert advantage is not None  # noqa: S101 - it keeps only those
+    return advantage
 
 
 def claimed_epsilon(finding: Finding) -> float:
@@ -87,7 +88,7 @@ def advantage_panel(title: str, series: Iterable[Series], epsilons: Sequence[flo
 
 def advantage_series(findings: Iterable[Finding], x: Callable[[Finding], float], label: str, role: Role) -> Series:
     """The measured advantages with their confidence bounds, against `x` of a finding."""
-    shown = [finding for finding in findings if finding.advantage is not None]
+    shown = [finding for finding in findings if finding.shown.advantage is not None]
     return estimate_series([asdict(advantage_of(finding)) for finding in shown], list(map(x, shown)), label, role)
 
 

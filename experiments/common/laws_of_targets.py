@@ -14,7 +14,7 @@ from attacklab.laws import Decision, LawError, Limits, advantage, certify, one_u
 from attacklab.laws.enclosures import float_above, float_below
 from attacklab.laws.proof import default_pair, prove
 from attacklab.model.bisection import least
-from attacklab.model.findings import EXACT_LAW, Estimate, Finding, Scope, Verdict, described_pair
+from attacklab.model.findings import EXACT_LAW, Estimate, Finding, Laws, Scope, Verdict, described_pair
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Kind, Target
 from experiments import targets
@@ -84,10 +84,13 @@ def _one_uniform_finding(target: Target) -> Finding:
         VERDICTS[certificate.decision],
         f"closed laws of {len(first)} and {len(second)} outcomes: they need {needed}",
         pair=described_pair(pair),
-        advantage=Estimate(float(distance.lower), float_below(distance.lower), float_above(distance.upper)),
-        epsilon_lower=certificate.epsilon_bounds[0],
-        delta_lower=float_below(certificate.delta_bounds.lower),
-        laws=(first.digest(), second.digest()),
+        evidence=Laws(
+            advantage=Estimate(float(distance.lower), float_below(distance.lower), float_above(distance.upper)),
+            ceiling=target.claim.ceiling,
+            epsilon_lower=certificate.epsilon_bounds[0],
+            delta_lower=float_below(certificate.delta_bounds.lower),
+            digests=(first.digest(), second.digest()),
+        ),
     )
 
 
@@ -105,15 +108,4 @@ def last_drawn(target: Target) -> int:
 
 
 def _finding(target: Target, verdict: Verdict, reason: str, **rest: Any) -> Finding:
-    return Finding(
-        target=target.name,
-        target_version=target.version,
-        attack=EXACT_LAW,
-        verdict=verdict,
-        reason=reason,
-        claim=target.claim,
-        relation=target.relation,
-        scope=Scope(),
-        ceiling=target.claim.ceiling,
-        **rest,
-    )
+    return Finding.on(target, EXACT_LAW, verdict, reason, scope=Scope(), **rest)

@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from attacklab.attacks.base import Event, Probe, Scenario
-from attacklab.model.findings import Finding, Verdict
+from attacklab.model.findings import Alignment, Finding, Verdict
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Target
 from attacklab.reporting.figures import Role
@@ -75,10 +75,10 @@ def tell(findings: Finding | Iterable[Finding]) -> None:
     """Print what findings say: the verdict, the advantage with its ceiling, and the reason."""
     for finding in [findings] if isinstance(findings, Finding) else findings:
         print(f"{finding.target}: {finding.verdict.upper()}")
-        if finding.advantage is not None:
-            found = finding.advantage
+        found = finding.shown.advantage
+        if found is not None:
             bounds = "" if finding.is_proof else f" (bounds {found.lower:.3f} to {found.upper:.3f})"
-            print(f"  advantage {found.estimate:.3f}{bounds}, ceiling {finding.ceiling:.3f}")
+            print(f"  advantage {found.estimate:.3f}{bounds}, ceiling {finding.shown.ceiling:.3f}")
         print(textwrap.fill(finding.reason, LINE, initial_indent="  ", subsequent_indent="  "))
 
 
@@ -86,7 +86,7 @@ def tell_line(findings: Iterable[Finding]) -> None:
     """Print what an alignment says: the verdict, the outcomes of the noise that were tried, the line, and why."""
     for finding in findings:
         print(f"{finding.target}: {finding.verdict.upper()}, {finding.trials} outcomes of the noise")
-        line = finding.witness.source if finding.witness is not None else ""
+        line = finding.evidence.source if isinstance(finding.evidence, Alignment) else ""
         if finding.refutes:
             print(f"  line: {line}")
         reason = finding.reason.rpartition(f"{line}: ")[2] if line else finding.reason

@@ -26,13 +26,13 @@ from attacklab import (
 from attacklab.align.costs import Cost, delta_of, exceeds, keeps
 from attacklab.align.examine import Examined, Status, examine
 from attacklab.align.pairs import pairs_of
-from attacklab.attacks import Alignment
+from attacklab.attacks import AlignmentAttack
 from attacklab.auditing.alignment import alignment
 from attacklab.draws import run, watching
 from attacklab.model.claims import Claim
 from attacklab.model.domains import Queries
 from attacklab.model.errors import UsageError
-from attacklab.model.findings import Finding, Verdict
+from attacklab.model.findings import Alignment, Finding, Verdict
 from corpus.common.specimen import Specimen
 from corpus.pipelines import PIPELINES
 
@@ -189,7 +189,7 @@ def test_every_change_of_a_vector_is_among_the_first_pairs_of_its_domain() -> No
     assert {(1, 1, 1, 1), (1, 0, 0, 0), (1, 1, -1, -1)} <= set(by)
     (finding,) = audit(target, ideal_noise=True, trials=3000)
     assert finding.refutes
-    assert finding.epsilon_lower == pytest.approx(4.0)
+    assert finding.shown.epsilon_lower == pytest.approx(4.0)
 
 
 def test_what_is_computed_in_float32_is_equal_but_for_its_rounding() -> None:
@@ -213,8 +213,8 @@ def aligned(body: Body, pairs: Sequence[tuple[Any, Any]] = ((LONG, SHORT),), eps
 
 
 def line_of(finding: Finding) -> str:
-    assert finding.witness is not None
-    return finding.witness.source
+    assert isinstance(finding.evidence, Alignment)
+    return finding.evidence.source
 
 
 def test_a_bare_part_is_put_to_fresh_samples_and_named() -> None:
@@ -224,8 +224,8 @@ def test_a_bare_part_is_put_to_fresh_samples_and_named() -> None:
 
     finding = aligned(release)
     assert finding.refutes
-    assert finding.counts is not None
-    assert (finding.counts.first, finding.counts.second) == (400, 0)
+    assert finding.samples is not None
+    assert (finding.samples.counts.first, finding.samples.counts.second) == (400, 0)
     assert line_of(finding) == 'return {"noisy": noisy, "bare": len(x)}'
 
 
@@ -293,13 +293,13 @@ def test_samples_that_the_time_leaves_out_are_told(
 
 def test_what_cannot_be_aligned_says_why() -> None:
     bits = Target.noise(lambda *_: [0], epsilon=1.0).exact(lambda answer, bits: answer + bits.take(1))
-    (finding,) = audit(bits, [Alignment()])
+    (finding,) = audit(bits, [AlignmentAttack()])
     assert finding.verdict is Verdict.NOT_APPLICABLE
     assert "attacklab prove" in finding.reason
-    (finding,) = audit(Target.dataset(lambda *_: [0], epsilon=1.0), [Alignment()])
+    (finding,) = audit(Target.dataset(lambda *_: [0], epsilon=1.0), [AlignmentAttack()])
     assert "give pairs, or a domain" in finding.reason
     with pytest.raises(UsageError, match="leave one out"):
-        audit(bits, [Alignment()], ideal_noise=True)
+        audit(bits, [AlignmentAttack()], ideal_noise=True)
 
 
 WITHOUT_WITNESS = (Status.OPEN, Status.SUSPECTED, Status.VIOLATED)

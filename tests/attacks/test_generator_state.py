@@ -96,7 +96,11 @@ def judged(target: Target, attack: Attack) -> Finding:
 def test_a_histogram_of_legacy_noise_is_read_off_with_certainty() -> None:
     finding = judged(histogram(from_legacy), GeneratorState())
     assert finding.verdict is Verdict.VIOLATED
-    assert (finding.counts.first, finding.counts.second, finding.counts.trials) == (174, 0, 174)  # 64·e^ε
+    assert (finding.samples.counts.first, finding.samples.counts.second, finding.samples.counts.trials) == (
+        174,
+        0,
+        174,
+    )  # 64·e^ε
 
 
 @pytest.mark.parametrize("draw", [lambda rng, size: rng.laplace(size=size), from_fair_bits])
@@ -123,7 +127,7 @@ def test_noise_from_few_seeds_is_caught(make: Callable[[int], Any]) -> None:
     target = Target.noise(partial(seeded, make), epsilon=1.0, name="seeded")
     finding = judged(target, GeneratorSeed(range(1000, 3000)))
     assert finding.verdict is Verdict.VIOLATED
-    assert finding.advantage.estimate == 1
+    assert finding.shown.advantage.estimate == 1
 
 
 def test_noise_of_a_scale_that_the_target_states_is_caught_and_of_another_scale_is_not() -> None:

@@ -42,7 +42,7 @@ def test_integer_answers_cast_to_doubles_are_caught(epsilon: float) -> None:
     target = Target.noise(partial(naive_laplace_numpy, epsilon=epsilon), epsilon=epsilon, domain=INTEGERS)
     finding = judged(target)
     assert finding.verdict is Verdict.VIOLATED
-    assert finding.advantage.estimate == 1
+    assert finding.shown.advantage.estimate == 1
     larger, smaller = (int(finding.pair[side]["readable"][0]) for side in ("first", "second"))
     assert larger - smaller == 1
     # 64 noise scales.
@@ -66,7 +66,7 @@ def test_integer_answers_rounded_half_a_step_upward_are_not_told_apart_at_a_tie(
     release = exactly(exact_rounded_laplace(epsilon=1, grid=Grid(8)).many)
     finding = judged(Target.noise(release, epsilon=1, domain=INTEGERS, name="rounded"))
     assert finding.verdict is Verdict.NOT_DETECTED
-    assert finding.advantage.estimate == pytest.approx(0, abs=0.03)
+    assert finding.shown.advantage.estimate == pytest.approx(0, abs=0.03)
 
 
 def test_a_target_that_refuses_integers_this_large_has_nothing_to_try() -> None:

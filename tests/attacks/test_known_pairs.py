@@ -94,9 +94,9 @@ def test_a_budget_spent_twice_is_caught_at_the_rates_that_integration_gives() ->
     """Rates of 0.06 and 0.02 in 200 000 trials: 0.004 is over 7 standard deviations."""
     (finding,) = judged(mean_target(naive_sum_over_count, upper=BOUNDS[1]), DOUBLE_BUDGET, trials=200_000)
     assert finding.verdict is Verdict.VIOLATED
-    assert finding.epsilon_lower > 1
-    assert finding.first.estimate == pytest.approx(window_probability(2, 1.0), abs=0.004)
-    assert finding.second.estimate == pytest.approx(window_probability(3, 1.0), abs=0.004)
+    assert finding.shown.epsilon_lower > 1
+    assert finding.shown.first.estimate == pytest.approx(window_probability(2, 1.0), abs=0.004)
+    assert finding.shown.second.estimate == pytest.approx(window_probability(3, 1.0), abs=0.004)
     assert verdicts(mirrored(), DOUBLE_BUDGET, trials=200_000) == [Verdict.VIOLATED]
 
 
@@ -117,7 +117,7 @@ def test_records_beyond_the_bounds_leave_no_trace_where_they_are_clipped(target:
     """The laws are equal; with 0.1 for 4000 trials each of the two differs with probability below 1e-16."""
     for finding in judged(target, MISSING_CLIP):
         assert finding.verdict is Verdict.NOT_DETECTED
-        assert abs(finding.advantage.estimate) < 0.1
+        assert abs(finding.shown.advantage.estimate) < 0.1
 
 
 def aggregate(statistic: Callable[..., Any]) -> Target:
@@ -128,14 +128,14 @@ def test_chunks_of_positions_are_caught_by_the_shift_where_they_answer_with_a_ma
     shifted, _ = judged(aggregate(np.max), POSITION_CHUNKS)
     assert shifted.verdict is Verdict.VIOLATED
     assert sizes(shifted) == (1199, 1200)
-    assert shifted.advantage.estimate == 1  # the aggregate moves from 50 to 100 under noise of scale 1/6
+    assert shifted.shown.advantage.estimate == 1  # the aggregate moves from 50 to 100 under noise of scale 1/6
 
 
 def test_chunks_of_positions_are_caught_by_one_record_more_where_they_answer_with_a_mean() -> None:
     """The aggregate moves by 100/301 under noise of scale 1/6: 1 − e^−0.997; 0.05 is 6 standard deviations."""
     mixed, doubled = judged(aggregate(np.mean), POSITION_CHUNKS)
     assert (mixed.verdict, doubled.verdict) == (Verdict.NOT_DETECTED, Verdict.VIOLATED)
-    assert doubled.advantage.estimate == pytest.approx(1 - math.exp(-300 / 301), abs=0.05)
+    assert doubled.shown.advantage.estimate == pytest.approx(1 - math.exp(-300 / 301), abs=0.05)
     assert verdicts(SOUND, POSITION_CHUNKS) == [Verdict.NOT_DETECTED] * 2
 
 
@@ -161,9 +161,9 @@ def sizes(finding: Finding) -> tuple[int, int]:
 def test_the_first_size_that_a_target_answers_for_is_found_and_refutes_it(border: int, by_nan: bool) -> None:
     target = mean_that(lambda records, _rng: len(records) < border, by_nan=by_nan)
     (finding,) = audit(target, [FAILING_SIZE], trials=1_000)
-    assert (finding.verdict, finding.event) == (Verdict.VIOLATED, "the target fails")
+    assert (finding.verdict, finding.shown.event) == (Verdict.VIOLATED, "the target fails")
     assert sizes(finding) == (border - 1, border)
-    assert (finding.counts.first, finding.counts.second) == (finding.counts.trials, 0)
+    assert (finding.samples.counts.first, finding.samples.counts.second) == (finding.samples.counts.trials, 0)
 
 
 def test_a_size_that_tells_nothing_or_is_public_is_not_accused_and_one_that_always_fails_is_an_error() -> None:

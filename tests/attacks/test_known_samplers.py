@@ -89,8 +89,8 @@ def test_the_right_model_is_found_and_wins_as_often_as_it_can(target: Target, wo
     """The least advantage lies 8 standard deviations of 2,000 trials below the measured one."""
     attack = LowBitGaussian() if target.claim.nominal.delta else LowBitLaplace()
     finding = audit(target, [attack], trials=2_000, spend_all=True)[0]
-    assert words in finding.event
-    assert finding.advantage.estimate > least
+    assert words in finding.shown.event
+    assert finding.shown.advantage.estimate > least
 
 
 def numpys_laplace(answer: float, trials: int, rng: np.random.Generator, epsilon: float = 0.7) -> NDArray[np.float64]:
@@ -156,4 +156,4 @@ def test_an_exact_mechanism_rounded_to_a_narrower_format_is_not_accused(form: Fo
     for tried, attack in ((target, LowBitLaplace()), (target, Precision()), (with_delta, LowBitGaussian())):
         findings = audit(tried, [attack], trials=TRIALS // 2, alpha=1e-9, spend_all=True)
         assert {finding.verdict for finding in findings} == {Verdict.NOT_DETECTED}, findings
-        assert None not in {finding.smallest_detectable for finding in findings}
+        assert None not in {finding.samples.smallest_detectable for finding in findings}

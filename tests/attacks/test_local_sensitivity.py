@@ -64,7 +64,7 @@ def test_noise_scaled_to_the_data_is_caught(epsilon: float) -> None:
     assert len(findings) == 4
     assert Verdict.VIOLATED in {finding.verdict for finding in findings}
     accused = next(finding for finding in findings if finding.verdict is Verdict.VIOLATED)
-    assert accused.epsilon_lower > accused.answers * epsilon
+    assert accused.shown.epsilon_lower > accused.samples.answers * epsilon
 
 
 def to_all_or_nothing(statistic: Callable[[NDArray[np.float64]], float], floor: float = 0.0) -> Release:
@@ -102,17 +102,17 @@ def test_one_answer_tells_on_which_side_of_a_jump_a_dataset_is(name: str, relati
     target = Target.dataset(to_all_or_nothing(STATISTICS[name]), relation=relation, **AS_DATASET)
     (finding,) = audit(target, [LocalSensitivity()], trials=2_000)
     assert finding.verdict is Verdict.VIOLATED
-    assert finding.answers == 1
-    assert finding.advantage.estimate == 1
-    assert "bit for bit" in finding.event
+    assert finding.samples.answers == 1
+    assert finding.shown.advantage.estimate == 1
+    assert "bit for bit" in finding.shown.event
 
 
 def test_noise_that_never_vanishes_is_caught_by_its_tails() -> None:
     target = Target.dataset(to_all_or_nothing(middle, floor=0.25), **AS_DATASET)
     (finding,) = audit(target, [LocalSensitivity()], trials=20_000)
     assert finding.verdict is Verdict.VIOLATED
-    assert "exceeds" in finding.event
-    assert finding.epsilon_lower > 1
+    assert "exceeds" in finding.shown.event
+    assert finding.shown.epsilon_lower > 1
 
 
 def test_records_are_as_many_as_the_domain_has_and_of_its_type() -> None:

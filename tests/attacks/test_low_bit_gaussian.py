@@ -144,7 +144,7 @@ def test_failures_and_infinities_are_reached_by_no_sampler() -> None:
 
 def _audited(target: Target, trials: int = 20_000) -> dict[int, Finding]:
     findings = audit(target, [LowBitGaussian()], trials=trials, alpha=1e-9, spend_all=True)
-    return {finding.answers: finding for finding in findings}
+    return {finding.samples.answers: finding for finding in findings}
 
 
 @pytest.mark.parametrize(
@@ -165,8 +165,8 @@ def test_samplers_that_can_be_inverted_are_broken(
     """The least advantage lies 8 standard deviations below the measured one: a chance failure is below 1e-14."""
     finding = _audited(make(epsilon), trials=4_000)[answers]
     assert finding.verdict is Verdict.VIOLATED
-    assert abs(finding.advantage.estimate) > advantage
-    assert finding.ceiling == pytest.approx(math.tanh(answers * epsilon / 2), abs=1e-4)
+    assert abs(finding.shown.advantage.estimate) > advantage
+    assert finding.shown.ceiling == pytest.approx(math.tanh(answers * epsilon / 2), abs=1e-4)
 
 
 @pytest.mark.parametrize("make", [targets.naive_gaussian_ziggurat, targets.naive_gaussian_ziggurat_binary32])
@@ -176,7 +176,7 @@ def test_the_holes_of_sigma_times_anything_break_the_ziggurat(make: Callable[[fl
     finding = _audited(make(epsilon))[1]
     assert finding.verdict is Verdict.VIOLATED
     ideal = math.erf(1 / (math.sqrt(8) * targets.sigma_of(epsilon)))
-    assert max(finding.advantage.lower, -finding.advantage.upper) > 2 * ideal
+    assert max(finding.shown.advantage.lower, -finding.shown.advantage.upper) > 2 * ideal
 
 
 @pytest.mark.parametrize("epsilon", [0.013, 0.5, 0.99])

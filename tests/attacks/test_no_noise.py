@@ -77,7 +77,7 @@ def test_a_key_of_one_person_is_judged_however_rare_it_is(threshold: int, verdic
     release = partial(partitions, threshold=threshold)
     target = Target.dataset(release, epsilon=1.0, delta=0.01, domain=NAMES, relation="add-remove")
     (finding,) = audit(target, [RARE_KEYS], trials=200_000, alpha=ALPHA)
-    assert (finding.verdict, finding.event) == (verdict, "the output holds 'ash'")
+    assert (finding.verdict, finding.shown.event) == (verdict, "the output holds 'ash'")
 
 
 @pytest.mark.parametrize(

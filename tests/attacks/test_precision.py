@@ -73,9 +73,9 @@ def test_naive_laplace_tells_0_from_1_as_often_as_the_sum_over_binades_says(
     assert np.mean(np.ldexp(outputs, 53) % 1 != 0) == pytest.approx(no_multiple, abs=BAND)
     (finding,) = _audited(partial(release, epsilon=epsilon), epsilon, Precision((0.0, 1.0)))
     assert finding.verdict is Verdict.VIOLATED
-    assert finding.counts.second == 0
-    assert finding.counts.first / finding.counts.trials == pytest.approx(any_left_out, abs=BAND)
-    assert finding.epsilon_lower > least
+    assert finding.samples.counts.second == 0
+    assert finding.samples.counts.first / finding.samples.counts.trials == pytest.approx(any_left_out, abs=BAND)
+    assert finding.shown.epsilon_lower > least
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.05, 3.0])
@@ -86,15 +86,15 @@ def test_two_answers_one_ulp_apart_are_told_apart_at_any_noise(epsilon: float) -
     second, first = sorted(_answers(finding))
     assert second == math.nextafter(first, 0)
     # For 2^k within a factor 1.5 of the median, t = 2^k·ε is in [0.46, 1.04], where (e^−t − e^−2t)/2 > 0.113.
-    assert abs(finding.advantage.estimate) > 0.113 - BAND
+    assert abs(finding.shown.advantage.estimate) > 0.113 - BAND
 
 
 @pytest.mark.parametrize("form", NARROW, ids=lambda form: form.name)
 def test_outputs_of_narrower_formats_are_judged_on_their_own_grid(form: Format) -> None:
     findings = audit(naive_laplace_in(form), [Precision()], trials=100_000, seed=4, spend_all=True)
     assert [finding.verdict for finding in findings] == [Verdict.VIOLATED] * 2
-    assert findings[0].counts.second == 0
-    assert findings[0].epsilon_lower > 7.0
+    assert findings[0].samples.counts.second == 0
+    assert findings[0].shown.epsilon_lower > 7.0
     second, first = sorted(_answers(findings[1]))
     assert first - second == first * 2.0**-form.significand_bits
 
@@ -106,7 +106,7 @@ def test_noise_on_a_grid_tells_an_answer_off_the_grid(step: float) -> None:
 
     *_, finding = _audited(release, 0.1, Precision())
     assert finding.verdict is Verdict.VIOLATED
-    assert finding.advantage.estimate == 1.0
+    assert finding.shown.advantage.estimate == 1.0
 
 
 def test_a_sum_off_the_grid_of_its_noise_is_told() -> None:
@@ -123,4 +123,4 @@ def test_an_answer_that_is_moved_to_the_grid_first_shows_no_grid(step: float) ->
     def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
         return step * (round(answer / step) + np.rint(rng.laplace(0.0, 10.0, trials) / step))
 
-    assert all("whole number of steps" not in str(finding.event) for finding in _audited(release, 0.1, Precision()))
+    assert all("whole number of steps" not in one.shown.event for one in _audited(release, 0.1, Precision()))

@@ -77,7 +77,7 @@ FORMS = [answers, in_rows, in_dicts, in_text]
 def test_noise_that_repeats_is_found_in_outputs_of_any_form(form: Callable[..., Any], draw: Draw) -> None:
     findings = attacked(Target.noise(partial(form, draw=draw), epsilon=1.0))
     assert findings[0].verdict is Verdict.VIOLATED
-    assert "gave this very" in findings[0].event
+    assert "gave this very" in findings[0].shown.event
 
 
 @pytest.mark.parametrize("form", FORMS)

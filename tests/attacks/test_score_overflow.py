@@ -59,8 +59,8 @@ def test_weights_that_overflow_on_one_neighbour_are_caught_with_certainty(epsilo
 
     finding = judged(selection_of(raising if failure == "raise" else naive_exponential, epsilon))[WEIGHTS]
     assert finding.verdict is Verdict.VIOLATED
-    assert finding.event == "the target fails"
-    assert finding.advantage.estimate == 1.0
+    assert finding.shown.event == "the target fails"
+    assert finding.shown.advantage.estimate == 1.0
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
@@ -83,7 +83,7 @@ def test_differences_that_wrap_are_caught(dtype: type, epsilon: float) -> None:
     ends = np.iinfo(dtype)
     nats = epsilon / 2 * float(ends.max)
     law = 1 / (1 + math.exp(min(nats, 700.0))) - 1 / (1 + math.exp(-min(nats, 700.0)))
-    assert finding.advantage.estimate == pytest.approx(law, abs=0.15)
+    assert finding.shown.advantage.estimate == pytest.approx(law, abs=0.15)
 
 
 @pytest.mark.parametrize("epsilon", [0.15, 1.0])
@@ -91,7 +91,7 @@ def test_differences_that_wrap_are_caught(dtype: type, epsilon: float) -> None:
 def test_integers_that_round_to_doubles_are_caught_with_certainty(release: Release, epsilon: float) -> None:
     finding = judged(selection_of(release, epsilon))[DOUBLES]
     assert finding.verdict is Verdict.VIOLATED
-    assert finding.advantage.estimate == 1.0
+    assert finding.shown.advantage.estimate == 1.0
 
 
 @pytest.mark.parametrize("sensitivity", [1.0, 1.5, 7.0, 1e6])
@@ -107,4 +107,4 @@ def test_a_noise_scale_that_underflows_is_caught_on_the_smallest_step() -> None:
     finding = judged(selection_of(naive_laplace_noisy_max, 4.0, tiny))[STEP]
     assert 2 * tiny / 4.0 == 0.0
     assert finding.verdict is Verdict.VIOLATED
-    assert finding.advantage.estimate == 1.0
+    assert finding.shown.advantage.estimate == 1.0

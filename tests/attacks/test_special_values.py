@@ -39,8 +39,8 @@ def test_a_sum_that_one_nan_makes_nan_is_caught_by_its_failure(lower: float, upp
     findings = judged(naive_sum(lower, upper))
     assert verdicts(findings)[0] is Verdict.VIOLATED
     assert set(verdicts(findings)[1:]) == {Verdict.NOT_DETECTED}
-    assert findings[0].event == "the target fails"
-    assert findings[0].advantage.estimate == 1.0
+    assert findings[0].shown.event == "the target fails"
+    assert findings[0].shown.advantage.estimate == 1.0
 
 
 def test_a_sum_that_raises_for_records_that_are_not_finite_is_caught_on_each_of_them() -> None:
@@ -62,7 +62,7 @@ def test_a_sign_of_zero_that_shows_is_caught() -> None:
     findings = judged(Target.sum(release, epsilon=0.1, bounds=(0.0, 1.0)))
     minus_zero = findings[SPECIAL_RECORDS.index(-0.0)]
     assert minus_zero.verdict is Verdict.VIOLATED
-    assert minus_zero.event in ("the answer is -0.0, bit for bit", "the answer is 0.0, bit for bit")
+    assert minus_zero.shown.event in ("the answer is -0.0, bit for bit", "the answer is 0.0, bit for bit")
 
 
 @pytest.mark.parametrize("sensitivity", [TINY, 2.0**-1060, 1.0, 3.7, 1e300])

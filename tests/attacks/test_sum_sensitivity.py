@@ -66,7 +66,7 @@ def test_the_pair_found_moves_the_sum_of_1024_records_by_64_times_the_declared_s
 def test_float_sums_between_narrow_bounds_are_caught(summation: Summation, bounds: tuple[float, float]) -> None:
     finding = judged(naive_sum(bounds, relation="substitute", summation=summation))
     assert finding.verdict is Verdict.VIOLATED
-    assert finding.advantage.estimate == 1
+    assert finding.shown.advantage.estimate == 1
 
 
 @pytest.mark.parametrize(("dtype", "upper"), [(np.int8, 20.0), (np.int16, 100.0), (np.int32, 2.0**20)])
@@ -78,7 +78,7 @@ def test_sums_of_machine_integers_are_caught_where_they_wrap_around(dtype: Any, 
     finding = judged(target)
     assert finding.verdict is Verdict.VIOLATED
     # Laplace noise of scale upper crosses the middle with probability e^(−move/(2·upper)).
-    assert finding.advantage.estimate == pytest.approx(1 - math.exp(-move / (2 * upper)), abs=0.02)
+    assert finding.shown.advantage.estimate == pytest.approx(1 - math.exp(-move / (2 * upper)), abs=0.02)
 
 
 def added(bounds: tuple[float, float], **rest: Any) -> Target:

@@ -72,8 +72,8 @@ def test_short_accumulators_are_caught(family: str, form: Format, epsilon: float
     attack = TruncatedAddition(formats=(form,))
     (finding,) = audit(selection_of(release, epsilon), [attack], trials=20_000, seed=3, spend_all=True)
     assert finding.verdict is Verdict.VIOLATED
-    assert finding.counts.second == 0
-    assert finding.counts.first > 1_000
+    assert finding.samples.counts.second == 0
+    assert finding.samples.counts.first > 1_000
 
 
 def test_binary64_loses_outcomes_but_no_sample_shows_it() -> None:

@@ -92,8 +92,8 @@ def judged(release: Release, epsilon: float, sensitivity: float = 1.0) -> list[F
 def test_naive_weights_are_caught_with_certainty_in_both_forms(release: Release, epsilon: float) -> None:
     two, many = judged(release, epsilon)
     assert (two.verdict, many.verdict) == (Verdict.VIOLATED, Verdict.VIOLATED)
-    assert two.advantage.estimate == 1.0
-    assert many.advantage.estimate == pytest.approx(0.99, abs=0.015)
+    assert two.shown.advantage.estimate == 1.0
+    assert many.shown.advantage.estimate == pytest.approx(0.99, abs=0.015)
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 4.0])
@@ -102,4 +102,4 @@ def test_mechanisms_without_a_lower_boundary_are_not_accused(release: Release, e
     """Each finding is a false alarm with probability at most 1e-6/2, at this fixed seed."""
     for finding in judged(release, epsilon):
         assert finding.verdict is Verdict.NOT_DETECTED
-        assert 0 < finding.smallest_detectable < 1
+        assert 0 < finding.samples.smallest_detectable < 1

@@ -14,7 +14,7 @@ from attacklab.attacks import ALL_ATTACKS
 from attacklab.attacks.base import FunctionAttack
 from attacklab.auditing.flaws import Flaw, catalogue
 from attacklab.auditing.referee import audit
-from attacklab.auditing.repairs import LATTICE, NAMES, ROUNDING, exact_call
+from attacklab.auditing.repairs import LATTICE, NAMES, ROUNDING, exact_call, flaw_of
 from attacklab.model.findings import FAILURE, ON_LATTICE, ROUNDED, TOO_LITTLE, Verdict
 from attacklab.model.targets import Target
 
@@ -76,7 +76,10 @@ def test_the_attack_refutes_the_example(flaw: Flaw) -> None:
     assert refuting, [str(finding) for finding in findings]
     assert all(finding.verdict is Verdict.VIOLATED for finding in refuting)
     of_any_attack = {FAILURE: 703, TOO_LITTLE: 682, ON_LATTICE: 1339, ROUNDED: 681}
-    assert all(finding.cwe == of_any_attack.get(finding.flaw, flaw.weakness.number) for finding in refuting)
+    assert all(
+        flaw_of(finding).weakness.number == of_any_attack.get(finding.flaw, flaw.weakness.number)
+        for finding in refuting
+    )
     assert {finding.repair_code for finding in refuting} == {exact_call(target)}
     if shown:
         assert {finding.flaw for finding in refuting} == {shown}

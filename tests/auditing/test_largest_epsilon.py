@@ -29,8 +29,8 @@ def always_refusing(records: np.ndarray, trials: int, rng: np.random.Generator) 
 
 
 def epsilon_of(findings: list[Finding]) -> float:
-    assert findings[0].epsilon_lower is not None
-    return findings[0].epsilon_lower
+    assert findings[0].shown.epsilon_lower is not None
+    return findings[0].shown.epsilon_lower
 
 
 def of_dataset(release: Callable[..., Any], pair: NeighbouringPair = PAIR, epsilon: float = 0.1) -> Target:
@@ -60,7 +60,7 @@ def test_an_event_that_one_input_never_shows_gives_what_so_many_trials_can() -> 
     )
     most = trials / math.log(1 / alpha)
     assert math.log(0.99 * most) < epsilon_of([finding]) < math.log(most)
-    assert (finding.event, finding.counts.trials) == ("a zero", trials)
+    assert (finding.shown.event, finding.samples.counts.trials) == ("a zero", trials)
 
 
 def test_the_bound_exceeds_the_true_epsilon_no_more_often_than_alpha_allows() -> None:
@@ -85,7 +85,7 @@ def test_the_event_that_shows_most_is_taken_rather_than_the_one_that_refutes_soo
     (finding,) = audit(
         of_dataset(release), [Bets((Scenario(PAIR, (ONE, two)),))], trials=100_000, maximise_epsilon=True
     )
-    assert finding.event == "a two"
+    assert finding.shown.event == "a two"
     assert math.log(0.015 * 100_000 / math.log(4e6)) < epsilon_of([finding])
 
 
@@ -104,7 +104,7 @@ def test_a_claim_of_another_kind_is_judged_at_its_nominal_point() -> None:
     claim = GaussianDP(1.0)
     target = replace(of_dataset(randomized_response(math.exp(9.0))), claim=claim)
     (finding,) = audit(target, [Bets((Scenario(PAIR, (ZERO,)),))], trials=50_000, maximise_epsilon=True)
-    assert (finding.claim, finding.judged_at) == (claim, claim.nominal)
+    assert (finding.claim, finding.shown.judged_at) == (claim, claim.nominal)
     assert finding.verdict is Verdict.VIOLATED
 
 

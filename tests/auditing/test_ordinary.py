@@ -82,7 +82,9 @@ def test_a_target_that_fails_on_one_input_is_said_to_fail_whatever_was_looked_fo
         return [None if answer == 1 and rng.random() < rate else output for output in outputs]
 
     found = refuting(of_integers(failing))
-    assert {(one.flaw, one.event) for one in found if one.attack != "black_box"} == {(FAILURE, "the target fails")}
+    assert {(one.flaw, one.shown.event) for one in found if one.attack != "black_box"} == {
+        (FAILURE, "the target fails")
+    }
     strongest = best(found)
     assert strongest.flaw == FAILURE
 
@@ -133,7 +135,7 @@ def test_noise_on_a_lattice_is_called_that_and_no_sampler_is_blamed() -> None:
     found = refuting_sampler(on_lattice, LowBitLaplace())
     assert found
     assert {finding.flaw for finding in found} == {ON_LATTICE}
-    assert all(f"by noise on the multiples of {STEP!r}" in str(finding.event) for finding in found)
+    assert all(f"by noise on the multiples of {STEP!r}" in str(finding.shown.event) for finding in found)
     assert ON_LATTICE in {finding.flaw for finding in refuting_sampler(on_lattice, Precision())}
 
 

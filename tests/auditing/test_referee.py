@@ -103,8 +103,8 @@ def test_both_samples_grow_until_they_have_decided() -> None:
     recording = Recording()
     attack = Bets((Scenario(PAIR, (NEVER, ZERO)),))
     (finding,) = audit(target_of(recording, epsilon=0.01), [attack], trials=100_000)
-    assert (finding.verdict, finding.event) == (Verdict.VIOLATED, "a zero")
-    assert finding.counts.trials < 2_000
+    assert (finding.verdict, finding.shown.event) == (Verdict.VIOLATED, "a zero")
+    assert finding.samples.counts.trials < 2_000
     *drawn, once, again = drawn_of(recording)
     assert drawn[0] == FIRST_LOOK
     assert once == again == REDRAWN  # whether the refutation can be replayed
@@ -141,15 +141,15 @@ def test_an_event_seen_to_keep_the_claim_is_judged_on_few_trials_and_the_power_i
     (*_, chosen), (judged,) = looked_at(recording, 1_000)
     assert chosen == 1_000 <= judged < GROWTH * 1_000
     assert finding.verdict is Verdict.NOT_DETECTED
-    assert (finding.counts.trials, finding.trials) == (judged, 2 * (chosen + judged))
-    rates = (finding.counts.first / judged, finding.counts.second / judged)
+    assert (finding.samples.counts.trials, finding.trials) == (judged, 2 * (chosen + judged))
+    rates = (finding.samples.counts.first / judged, finding.samples.counts.second / judged)
     power = smallest_detectable_advantage(PrivacyClaim(2.0), judged, DEFAULT_ALPHA, min(rates[1], 1 - rates[0]))
-    assert finding.smallest_detectable == power
+    assert finding.samples.smallest_detectable == power
     assert upper_text(power) in finding.reason
-    assert finding.trials_needed is None
+    assert finding.samples.trials_needed is None
     assert "trials would" not in finding.reason
     (whole,) = audit(target, [attack], trials=10_000, spend_all=True)
-    assert whole.counts.trials == 10_000
+    assert whole.samples.counts.trials == 10_000
 
 
 def test_the_event_that_promises_most_is_chosen_at_a_large_epsilon() -> None:
@@ -171,7 +171,7 @@ def test_the_event_that_promises_most_is_chosen_at_a_large_epsilon() -> None:
             target_of(release, epsilon), [Bets((Scenario(PAIR, (NEVER, two, ONE, either)),))], trials=80_000, seed=seed
         )
         assert finding.verdict is Verdict.VIOLATED
-        assert finding.event == "not a zero"
+        assert finding.shown.event == "not a zero"
 
 
 def test_a_claim_that_no_sample_can_refute_is_untestable_and_nothing_is_drawn_to_judge_it() -> None:
@@ -192,7 +192,7 @@ def test_too_few_trials_for_a_claim_that_more_would_test_are_inconclusive_with_t
     certain = target_of(lambda records, trials, _rng: np.full(trials, records[0]), epsilon=10.0)
     attack = Bets((Scenario(PAIR, (ZERO,)),))
     (few,) = audit(certain, [attack], trials=10_000)
-    assert (few.verdict, few.smallest_detectable) == (Verdict.INCONCLUSIVE, None)
+    assert (few.verdict, few.samples.smallest_detectable) == (Verdict.INCONCLUSIVE, None)
     (said,) = re.findall(r"it takes at least ([\d,]+); raise --trials", few.reason)
     (enough,) = audit(certain, [attack], trials=int(said.replace(",", "")) * 11 // 10)
     assert enough.verdict is Verdict.VIOLATED
@@ -209,29 +209,29 @@ def test_a_subtle_flaw_states_the_trials_it_needs_before_it_is_judged() -> None:
     told: list[str] = []
     (finding,) = audit(target, [attack], trials=1_000_000, spend_all=True, report=told.append)
     assert finding.verdict is Verdict.VIOLATED
-    needed = f"bets 1/1, judging (about {finding.trials_needed:,} trials needed): "
+    needed = f"bets 1/1, judging (about {finding.samples.trials_needed:,} trials needed): "
     assert {line.partition(": ")[0] + ": " for line in told} == {"bets 1/1, choosing: ", needed}
-    assert true / 3 < finding.trials_needed < 3 * true
+    assert true / 3 < finding.samples.trials_needed < 3 * true
 
 
 def test_counts_are_those_of_the_outputs() -> None:
     """A binomial deviates by 7 standard deviations, 0.035, with probability below 1e-11."""
     target, attack = target_of(randomized_response(3.0), epsilon=0.1), Bets((Scenario(PAIR, (ZERO,)),))
     (finding,) = audit(target, [attack], trials=10_000, spend_all=True)
-    assert finding.counts.first / 10_000 == pytest.approx(0.75, abs=0.035)
-    assert finding.counts.second / 10_000 == pytest.approx(0.25, abs=0.035)
-    assert finding.counts.both / 10_000 == pytest.approx(0.75 * 0.25, abs=0.035)
-    judged = judge(PrivacyClaim(0.1), finding.counts, 1e-6)
-    assert finding.epsilon_lower == judged.epsilon_lower
-    assert finding.advantage == judged.advantage
-    assert finding.ceiling == math.tanh(0.05)
+    assert finding.samples.counts.first / 10_000 == pytest.approx(0.75, abs=0.035)
+    assert finding.samples.counts.second / 10_000 == pytest.approx(0.25, abs=0.035)
+    assert finding.samples.counts.both / 10_000 == pytest.approx(0.75 * 0.25, abs=0.035)
+    judged = judge(PrivacyClaim(0.1), finding.samples.counts, 1e-6)
+    assert finding.shown.epsilon_lower == judged.epsilon_lower
+    assert finding.shown.advantage == judged.advantage
+    assert finding.shown.ceiling == math.tanh(0.05)
 
 
 def test_the_same_seed_gives_the_same_findings_and_another_seed_others() -> None:
     target, attack = target_of(randomized_response(2.0)), Bets((Scenario(PAIR, (ZERO, ONE)),))
     first, again, other = (audit(target, [attack], trials=5_000, seed=seed) for seed in (3, 3, 4))
     assert timeless(first) == timeless(again)
-    assert first[0].counts != other[0].counts
+    assert first[0].samples.counts != other[0].samples.counts
 
 
 def test_a_finding_does_not_depend_on_which_other_attacks_run_or_in_what_order() -> None:
@@ -241,10 +241,10 @@ def test_a_finding_does_not_depend_on_which_other_attacks_run_or_in_what_order()
     alone = audit(target, [one], trials=3_000)
     for attacks in ([one, two], [two, one]):
         together = [finding for finding in audit(target, attacks, trials=3_000) if finding.attack == "one"]
-        assert [finding.counts for finding in together] == [finding.counts for finding in alone]
-        assert [finding.event for finding in together] == [finding.event for finding in alone]
+        assert [finding.samples.counts for finding in together] == [finding.samples.counts for finding in alone]
+        assert [finding.shown.event for finding in together] == [finding.shown.event for finding in alone]
     # The same scenario of another attack is judged on other outputs.
-    assert audit(target, [two], trials=3_000)[0].counts != alone[0].counts
+    assert audit(target, [two], trials=3_000)[0].samples.counts != alone[0].samples.counts
 
 
 def test_alpha_is_split_over_the_attacks_that_apply_and_their_scenarios() -> None:
@@ -290,9 +290,9 @@ def test_several_answers_a_trial_are_judged_against_their_composition_as_rows() 
     (finding,) = audit(target, [attack], trials=trials, spend_all=True)
     assert shapes == [(choosing, 3)] * 2 + [(BATCH_OUTPUTS // 3, 3)] * 2 + [(5, 3)] * 2
     assert finding.claim == PrivacyClaim(0.3, 1e-9).composed(3)
-    assert finding.answers == 3
+    assert finding.samples.answers == 3
     assert finding.trials == 2 * 3 * (choosing + trials)
-    assert finding.counts.first / trials == pytest.approx(8 / 27, abs=0.03)
+    assert finding.samples.counts.first / trials == pytest.approx(8 / 27, abs=0.03)
 
 
 def test_a_target_that_fails_while_it_is_judged_spoils_no_other_scenario() -> None:
@@ -317,7 +317,7 @@ def test_an_adversary_who_sees_failures_can_bet_on_them() -> None:
     failed = Event("it fails", lambda outputs: np.array([isinstance(output, Failure) for output in outputs]))
     (finding,) = audit(target_of(release), [Bets((Scenario(PAIR, (failed,), sees_failures=True),))])
     assert finding.verdict is Verdict.VIOLATED
-    assert (finding.counts.first, finding.counts.second) == (0, finding.counts.trials)
+    assert (finding.samples.counts.first, finding.samples.counts.second) == (0, finding.samples.counts.trials)
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_half_the_noise_that_is_claimed_is_refuted_under_every_kind_of_claim(cla
     for seed in range(3):
         finding = audited(claim, 0.5, seed=seed)
         assert finding.verdict is Verdict.VIOLATED
-        assert finding.trials_needed < 20_000
+        assert finding.samples.trials_needed < 20_000
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=KINDS)
@@ -85,15 +85,15 @@ def test_the_noise_that_is_claimed_is_refuted_under_no_kind_of_claim(claim: Clai
 @pytest.mark.parametrize("sigma", [0.5, 1.0])
 def test_an_event_is_judged_at_a_point_of_the_profile_by_the_fresh_sample(claim: Claim, sigma: float) -> None:
     finding = audited(claim, sigma)
-    judged = finding.judged_at or claim
+    judged = finding.shown.judged_at or claim
     assert isinstance(judged, PrivacyClaim)
-    assert (finding.judged_at is None) == isinstance(claim, PrivacyClaim)
+    assert (finding.shown.judged_at is None) == isinstance(claim, PrivacyClaim)
     assert judged.epsilon in claim.points
     assert judged.delta == claim.delta_at(judged.epsilon)
     assert finding.claim == claim
-    assert finding.ceiling == claim.ceiling
-    assert finding.counts is not None
-    decided_by_evidence = evidence(judged, finding.counts) >= math.log(2 / ALPHA)
+    assert finding.shown.ceiling == claim.ceiling
+    assert finding.samples is not None
+    decided_by_evidence = evidence(judged, finding.samples.counts) >= math.log(2 / ALPHA)
     assert decided_by_evidence == (finding.verdict is Verdict.VIOLATED)
 
 

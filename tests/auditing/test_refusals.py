@@ -68,7 +68,7 @@ def test_a_target_whose_failures_depend_on_its_data_is_refuted(rates: tuple[floa
     """At the least rate the evidence takes some 20 failures on the one input, so 20,000 of the trials."""
     release = randomized_response(1.0)
     (finding,) = audits(release, lambda records: rates[records[0]], 1, each_output=True, trials=100_000)
-    assert (finding.verdict, finding.event, finding.flaw) == (Verdict.VIOLATED, "the target fails", FAILURE)
+    assert (finding.verdict, finding.shown.event, finding.flaw) == (Verdict.VIOLATED, "the target fails", FAILURE)
     assert finding.reason.startswith("the target failed in ")
 
 
@@ -84,7 +84,7 @@ def test_what_the_largest_epsilon_shows_of_a_failing_target_is_no_more_than_it_h
     (finding,) = audit(
         target_of(release), [Bets((Scenario(PAIR, (ZERO,)),))], trials=4_000, alpha=ALPHA, maximise_epsilon=True
     )
-    assert 0 < finding.epsilon_lower < math.log(2)
+    assert 0 < finding.shown.epsilon_lower < math.log(2)
 
 
 def failing_on_nan(utilities: np.ndarray, trials: int, rng: np.random.Generator) -> np.ndarray:
@@ -130,7 +130,7 @@ def test_notes_decide_nothing_and_are_no_result_in_sarif() -> None:
 
 @pytest.mark.parametrize("others", [0, 1])
 def test_a_test_does_not_fail_by_notes_nor_pass_by_notes_alone(others: int) -> None:
-    quiet = [one for one in audit(Target.noise(grid, epsilon=1.0), [SPECIAL_VALUES], trials=2_000) if one.counts]
+    quiet = [one for one in audit(Target.noise(grid, epsilon=1.0), [SPECIAL_VALUES], trials=2_000) if one.samples]
     assert {one.verdict for one in quiet} == {Verdict.NOT_DETECTED}
     findings = (*audited(), *quiet[:others])
     test = AuditedTest(test="t", place=Place("t.py"), alpha=1e-6, trials=1_000, seed=0, findings=findings)

@@ -124,9 +124,9 @@ def test_an_audit_ends_in_time_though_its_outputs_take_longer_than_the_first_one
     target = Target.noise(release, epsilon=1.0, domain=Domain(integers=True))
     (finding,) = audit(target, [Above()], seconds=10.0)
     assert finding.verdict is Verdict.NOT_DETECTED
-    assert finding.counts is not None
-    assert finding.counts.trials > 1_000
-    assert f"trials={finding.counts.trials}," in finding.replay
+    assert finding.samples is not None
+    assert finding.samples.counts.trials > 1_000
+    assert f"trials={finding.samples.counts.trials}," in finding.replay
     assert 9.0 < slow.seconds < 14.0
 
 

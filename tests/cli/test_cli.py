@@ -35,7 +35,7 @@ def collect(settings):
     return Collected(audit(target, [LowBitLaplace()], trials=settings.budget(4000, 2000), seed=settings.seed))
 
 def figures(data):
-    advantage = data["findings"][0]["advantage"]["estimate"]
+    advantage = data["findings"][0]["evidence"]["advantage"]["estimate"]
     series = Series(label="leaking", role=Role.NAIVE, x=[1.0], y=[advantage])
     panel = Panel(title="t", x_label="x", y_label="y", series=[series])
     return [Figure(name="bits", caption="One point.", panels=[panel])]
@@ -173,7 +173,7 @@ def test_run_writes_data_figures_and_page(checkout: Path) -> None:
     ]
     (finding,) = read_record(checkout / "out" / "data" / "low_bits.json")["findings"]
     assert (finding.verdict, finding.seed) == (Verdict.VIOLATED, 3)
-    assert 0 < finding.counts.trials <= 2000
+    assert 0 < finding.samples.counts.trials <= 2000
     assert "It is seen at once." in (checkout / "out" / "low_bits.md").read_text(encoding="utf-8")
 
 

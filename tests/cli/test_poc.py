@@ -62,7 +62,11 @@ def test_what_cannot_be_shown_is_refused_in_one_line(attacklab: Any, folder: Pat
     for attack, kept, said in (
         ("precision", findings, "none of precision that is has a pair"),
         (None, [replace(finding, verdict=Verdict.NOT_DETECTED)], "0 of 1 findings are violated"),
-        (None, [replace(finding, first=finding.second)], "too rare to be seen again"),
+        (
+            None,
+            [replace(finding, evidence=replace(finding.samples, first=finding.samples.second))],
+            "too rare to be seen again",
+        ),
     ):
         (folder / "kept.json").write_text(to_text(record(kept)))
         with pytest.raises(UsageError, match=said):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from attacklab.laws.proof.certificates import TABLES, require_same_claim, write_certificate
-from attacklab.model.findings import Finding, Verdict, read_record
+from attacklab.model.findings import Certificate, Finding, Verdict, read_record
 from attacklab.model.targets import Target
 from attacklab.reporting.proofs import PROOFS, RECORD, TIMES
 from checker.forms import read
@@ -76,8 +76,8 @@ def test_the_committed_record_says_of_each_committed_certificate_that_it_was_acc
     assert [finding.target for finding in findings] == sorted(NAMES)
     for finding in findings:
         assert finding.verdict is Verdict.PROVED
-        assert finding.certificate is not None
+        assert isinstance(finding.evidence, Certificate)
         content = (COMMITTED / f"{finding.target}.json").read_bytes()
-        assert finding.certificate.size == len(content)
-        assert finding.certificate.sha256 == hashlib.sha256(content).hexdigest()
+        assert finding.evidence.size == len(content)
+        assert finding.evidence.sha256 == hashlib.sha256(content).hexdigest()
     assert {one["mechanism"] for one in read_record(COMMITTED / TIMES)["times"]} == set(NAMES)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attacklab.model.findings import Verdict
+from attacklab.model.findings import Alignment, Verdict
 from experiments import glue
 from experiments import targets as t
 from experiments.common import pipelines as p
@@ -40,8 +40,8 @@ def label(pipeline: Pipeline) -> str:
 def test_a_flaw_is_named_at_its_line(pipeline: Pipeline) -> None:
     found, _ = glue.aligned(pipeline.make, pipeline.pair, 20_000, seed=0)
     assert found.verdict is Verdict.VIOLATED
-    assert found.witness is not None
-    line = Path(found.witness.file).read_text("utf-8").splitlines()[found.witness.line - 1].strip()
+    assert isinstance(found.evidence, Alignment)
+    line = Path(found.evidence.file).read_text("utf-8").splitlines()[found.evidence.line - 1].strip()
     assert line.startswith(NOISE_LINES[pipeline.make])
 
 

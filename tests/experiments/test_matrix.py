@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from attacklab.model.findings import EXACT_LAW, Estimate, Finding, Verdict
+from attacklab.model.findings import EXACT_LAW, Estimate, Finding, Samples, Verdict
 from attacklab.reporting.figures import Cell, Matrix
 from experiments import matrix, targets
 from tests.experiments.records import Data, committed_record, quick_record
@@ -82,11 +82,11 @@ def finding(verdict: Verdict, **rest: Any) -> Finding:
 
 
 def test_a_cell_shows_the_gravest_verdict() -> None:
-    missed = [finding(Verdict.NOT_DETECTED, smallest_detectable=power) for power in (0.25, 0.5)]
+    missed = [finding(Verdict.NOT_DETECTED, evidence=Samples(smallest_detectable=power)) for power in (0.25, 0.5)]
     assert matrix.cell([]) == matrix.NOT_RUN
     assert matrix.cell([finding(Verdict.NOT_APPLICABLE)]) == matrix.NOTHING_TO_RUN
     assert matrix.cell(missed) == Cell(verdict=Verdict.NOT_DETECTED, text="0.50")
     assert matrix.cell([*missed, finding(Verdict.ERROR)]).verdict is Verdict.ERROR
     assert matrix.cell([finding(Verdict.INCONCLUSIVE)]).verdict is Verdict.INCONCLUSIVE
-    breach = finding(Verdict.VIOLATED, advantage=Estimate(-0.9, -1.0, -0.8))
+    breach = finding(Verdict.VIOLATED, evidence=Samples(advantage=Estimate(-0.9, -1.0, -0.8)))
     assert matrix.cell([*missed, finding(Verdict.ERROR), breach]) == Cell(verdict=Verdict.VIOLATED, text="0.90")

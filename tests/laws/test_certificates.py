@@ -56,11 +56,11 @@ def test_what_the_checker_accepts_is_proved_for_every_pair(proved: Any, tmp_path
     assert finding.reason == "1-DP for all; checked: 12 cells of tables; its code is as it was read"
     assert finding.replay == "attacklab prove here:noisy --all"
     written = tmp_path / "written" / "noisy.json"
-    assert finding.certificate.file == written.as_posix()
-    assert finding.certificate.statement == "1-DP for all"
-    assert finding.certificate.lemmas == ("grid", "noise")
-    assert finding.certificate.checked == "12 cells of tables"
-    assert finding.certificate.sha256 == hashlib.sha256(written.read_bytes()).hexdigest()
+    assert finding.evidence.file == written.as_posix()
+    assert finding.evidence.statement == "1-DP for all"
+    assert finding.evidence.readings == ("grid", "noise")
+    assert finding.evidence.checked == "12 cells of tables"
+    assert finding.evidence.sha256 == hashlib.sha256(written.read_bytes()).hexdigest()
     assert json.loads(written.read_text("utf-8"))["claim"] == ONE_DP
     assert Finding.from_json(json.loads(json.dumps(finding.to_json()))) == finding
 
@@ -98,7 +98,7 @@ def test_anything_else_is_neither_a_proof_nor_a_refutation(
     assert said in finding.reason
     assert not finding.refutes
     assert not finding.decides_nothing
-    assert finding.certificate.statement == ""
+    assert finding.evidence.statement == ""
 
 
 def raising() -> None:
@@ -124,7 +124,7 @@ def test_a_certificate_that_cannot_be_made_is_told_of_and_nothing_is_written(
     finding = proved(ACCEPTS, noisy(made), seconds=0.5)
     assert finding.verdict is verdict
     assert said in finding.reason
-    assert finding.certificate is None
+    assert finding.evidence is None
     assert not list((tmp_path / "written").glob("*"))
 
 

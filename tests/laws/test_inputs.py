@@ -54,7 +54,7 @@ def test_every_pair_is_proved_and_the_scope_counts_them() -> None:
     assert finding.scope == Scope(Reach.INPUTS, inputs=4, pairs=3)
     assert str(finding.scope) == "every pair of neighbours among 4 inputs (3 pairs)"
     assert str(finding).startswith("noise: exact_law: proved for every pair of neighbours among 4 inputs (3 pairs): ")
-    assert finding.epsilon_lower == pytest.approx(math.log(2))
+    assert finding.shown.epsilon_lower == pytest.approx(math.log(2))
     assert "the worst of 3 pairs: closed laws of 2 and 2 outcomes: they need ε = 0.69" in finding.reason
     assert Finding.from_json(finding.to_json()) == finding
 
@@ -67,7 +67,7 @@ def test_one_pair_out_of_many_that_breaks_the_claim_is_the_one_shown() -> None:
     assert finding.verdict is Verdict.VIOLATED
     assert finding.pair is not None
     assert [finding.pair[side]["readable"] for side in ("first", "second")] == [["4.0"], ["5.0"]]
-    assert finding.event
+    assert finding.shown.event
     assert finding.reason.endswith("; 1 of 7 pairs refute the claim")
     assert proved(noise(from_five), range(5)).verdict is Verdict.PROVED
 
@@ -79,10 +79,10 @@ def test_the_worst_pair_needs_more_than_the_others() -> None:
         return bool(bits.take(3) < 2 + int(answer))
 
     finding = proved(noise(coin, 1.0), [2, 1, 0])
-    assert finding.epsilon_lower == pytest.approx(math.log(3 / 2))
+    assert finding.shown.epsilon_lower == pytest.approx(math.log(3 / 2))
     wider = proved(noise(coin, 1.0, sensitivity=2.0), [2, 1, 0])
     assert wider.scope == Scope(Reach.INPUTS, inputs=3, pairs=3)
-    assert wider.epsilon_lower == pytest.approx(math.log(2))
+    assert wider.shown.epsilon_lower == pytest.approx(math.log(2))
     rho = Target.noise(never, claim=ZeroConcentrated(0.5)).exact(coin)
     told = re.search(r"need ρ ≥ ([\d.]+) \(by order α", proved(rho, [2, 1, 0]).reason)
     assert told is not None

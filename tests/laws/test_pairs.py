@@ -89,7 +89,7 @@ def test_a_claim_is_proved_refuted_or_left_open_and_only_a_refuted_one_has_an_ev
     sampler, options, verdict = VERDICTS[kind]
     finding = proved(sampler, **options)
     assert finding.verdict is verdict
-    assert bool(finding.event) == (verdict is Verdict.VIOLATED)
+    assert bool(finding.shown.event) == (verdict is Verdict.VIOLATED)
     needs_slack = kind in ("an open law", "an open law and zCDP", "an open law and GDP")
     assert ("2^−58 added to δ" in finding.reason) == needs_slack
     assert Fraction(1, 2**58) == SLACK

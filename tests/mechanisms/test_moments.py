@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from attacklab import Domain, Records, Target, Verdict, audit
+from attacklab.model.findings import Counterexample
 from attacklab.model.random_bits import SeededBits
 from mechanisms.core.grid import Grid
 from mechanisms.summation.moments import exact_variance, sum_of_products, sum_of_squares
@@ -49,8 +50,8 @@ def test_about_their_own_means_rounding_moves_them_further() -> None:
     for function in (squares_about_own_mean, twice):
         (broken,) = audit(Target.stage(function, stability=1, domain=FAR, relation="substitute"), seconds=2)
         assert broken.verdict is Verdict.VIOLATED
-        assert broken.counterexample is not None
-        assert Fraction(broken.counterexample.distance) > 2
+        assert isinstance(broken.evidence, Counterexample)
+        assert Fraction(broken.evidence.distance) > 2
 
 
 def test_the_variance_is_that_of_the_records_but_for_the_noise() -> None:

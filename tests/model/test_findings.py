@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import MISSING, fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,19 @@ from attacklab.model.findings import (
     FAILURE,
     LONGEST_INPUT_IN_FULL,
     SCHEMA,
-    CheckedCertificate,
+    Alignment,
+    Certificate,
+    Counterexample,
     Counts,
     Estimate,
+    Evidence,
     Finding,
+    Laws,
     Reach,
+    Samples,
     Scope,
     Verdict,
+    decisive,
     described_pair,
     lower_text,
     read_record,
@@ -46,16 +52,18 @@ FULL = Finding(
     reason="P[E] in [0.5, 0.6]",
     claim=PrivacyClaim(0.1, 1e-9),
     pair=described_pair(NeighbouringPair.answers(0.1, 0.30000000000000004, sensitivity=1.0)),
-    event="reachable",
-    answers=2,
-    counts=Counts(60, 1, 100),
-    first=Estimate(0.6, 0.5, 0.7),
-    second=Estimate(0.01, 0.0, 0.1),
-    advantage=Estimate(0.59, 0.4, 0.7),
-    ceiling=0.05,
-    epsilon_lower=1.6,
-    delta_lower=0.3,
-    smallest_detectable=0.2,
+    evidence=Samples(
+        event="reachable",
+        answers=2,
+        counts=Counts(60, 1, 100),
+        first=Estimate(0.6, 0.5, 0.7),
+        second=Estimate(0.01, 0.0, 0.1),
+        advantage=Estimate(0.59, 0.4, 0.7),
+        ceiling=0.05,
+        epsilon_lower=1.6,
+        delta_lower=0.3,
+        smallest_detectable=0.2,
+    ),
     alpha=1e-6,
     seed=3,
     trials=440,
@@ -72,7 +80,19 @@ BARE = Finding(
 )
 
 
-@pytest.mark.parametrize("finding", [FULL, BARE, replace(FULL, flaw=FAILURE, cwe=1339, verdict=Verdict.INCONCLUSIVE)])
+EVIDENCE: tuple[Evidence, ...] = (
+    Samples(untestable=True),
+    Laws(digests=("a", "b"), slack=True, epsilon_lower=math.inf, judged_at=PrivacyClaim(1.0, 0.5)),
+    Alignment(file="a.py", line=3, loss="ε = 2", epsilon_lower=2.0),
+    Alignment(file="a.py", line=3, samples=Samples(counts=Counts(1, 2, 3), code="output == 0")),
+    Counterexample(outputs=("0x1p+0", "0"), distance="infinite", claimed="1/2", apart="far apart"),
+    Certificate(file="t.json", sha256="ab", size=7, statement="1-DP", readings=("a", "b"), checked="3"),
+)
+
+
+@pytest.mark.parametrize(
+    "finding", [FULL, BARE, replace(FULL, flaw=FAILURE), *(replace(BARE, evidence=kind) for kind in EVIDENCE)]
+)
 def test_finding_comes_back_from_its_json_text_as_it_was(finding: Finding) -> None:
     assert Finding.from_json(json.loads(to_text(finding.to_json()))) == finding
 
@@ -125,9 +145,7 @@ CERTIFIED = replace(
     verdict=Verdict.PROVED,
     reason="1-DP for all",
     scope=Scope(Reach.NEIGHBOURS, neighbours="answers at most 1 apart"),
-    certificate=CheckedCertificate(
-        file="t.json", sha256="ab", size=7, statement="1-DP", lemmas=("a", "b"), checked="3"
-    ),
+    evidence=EVIDENCE[-1],
 )
 
 
@@ -148,23 +166,50 @@ def test_a_proof_says_its_scope_and_keeps_it_in_json(scope: Scope, text: str) ->
     assert Finding.from_json(json.loads(to_text(finding.to_json()))) == finding
 
 
-def test_an_older_record_without_a_newer_field_still_loads() -> None:
-    data = replace(FULL, flaw=FAILURE, cwe=1339).to_json()
-    newer = [field for field in fields(Finding) if field.default is not MISSING]
-    assert len(newer) >= 25
-    for field in newer:
-        older = {name: value for name, value in data.items() if name != field.name}
-        assert getattr(Finding.from_json(older), field.name) == field.default
+def test_an_event_of_fresh_outputs_is_shown_alone_or_besides_an_alignment() -> None:
+    samples = Samples(counts=Counts(1, 2, 3), event="seen", judged_at=PrivacyClaim(2.0))
+    for evidence in (samples, Alignment(file="a.py", line=3, samples=samples)):
+        finding = replace(BARE, evidence=evidence)
+        assert (finding.samples, finding.shown.event, finding.judged) == (samples, "seen", PrivacyClaim(2.0))
+    by_shifts = replace(BARE, evidence=EVIDENCE[2])
+    assert (by_shifts.samples, by_shifts.shown.epsilon_lower, by_shifts.judged) == (None, 2.0, PrivacyClaim(1.0))
+    assert replace(BARE, evidence=EVIDENCE[-1]).shown == BARE.shown
+
+
+@pytest.mark.parametrize(
+    ("verdict", "attack", "evidence", "nothing"),
+    [
+        (Verdict.INCONCLUSIVE, "a", None, True),
+        (Verdict.INCONCLUSIVE, "a", Samples(untestable=True), True),
+        (Verdict.INCONCLUSIVE, "a", Samples(), False),
+        (Verdict.INCONCLUSIVE, CERTIFICATE, None, False),
+        (Verdict.NOT_DETECTED, "a", None, False),
+    ],
+)
+def test_an_attack_that_looked_at_nothing_decides_nothing(
+    verdict: Verdict, attack: str, evidence: Evidence | None, *, nothing: bool
+) -> None:
+    finding = replace(BARE, verdict=verdict, attack=attack, evidence=evidence)
+    assert finding.decides_nothing is nothing
+    assert decisive([finding, replace(BARE, verdict=Verdict.PROVED)])[0].verdict is (
+        Verdict.PROVED if nothing else verdict
+    )
 
 
 MALFORMED: dict[str, list[Any]] = {
     "verdict": ["safe"],
     "claim": [{"epsilon": -1.0, "delta": 0.0}, {"epsilon": 1.0, "rho": 0.0}, None],
-    "counts": [{}, {"first": 1}],
-    "advantage": [{}],
-    "first": [{"estimate": 0.5, "lower": 0.4, "higher": 0.6}],
-    "second": [0.5],
-    "scope": [{"reach": "all"}, {}, {"reach": "this pair", "more": 1}, "this pair"],
+    "evidence": [
+        {},
+        {"kind": "rumours"},
+        {"kind": "samples", "counts": {"first": 1}},
+        {"kind": "samples", "first": {"estimate": 0.5, "lower": 0.4, "higher": 0.6}},
+        {"kind": "samples", "second": 0.5},
+        {"kind": "samples", "digests": ["a", "b"]},
+        {"kind": "laws"},
+        "samples",
+    ],
+    "scope": [{"reach": "all"}, {"reach": "this pair", "more": 1}, "this pair"],
     "surprise": [1],
 }
 
@@ -172,7 +217,7 @@ MALFORMED: dict[str, list[Any]] = {
 def test_malformed_unknown_and_missing_fields_are_refused() -> None:
     full = FULL.to_json()
     for field, values in MALFORMED.items():
-        told = {"surprise": "unknown fields surprise$", "scope": "not a finding"}.get(field, ".")
+        told = {"surprise": "surprise", "scope": "not a finding"}.get(field, ".")
         for value in values:
             with pytest.raises(ValueError, match=told):
                 Finding.from_json({**(CERTIFIED.to_json() if field == "scope" else full), field: value})

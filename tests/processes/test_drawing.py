@@ -118,8 +118,8 @@ def test_draws_ahead_of_the_decision_are_bounded_given_up_and_not_begun() -> Non
     (finding,) = audit(own.beyond, [Bets()], trials=10**12, executor=executor)
     assert timeless([finding]) == timeless(audit(own.beyond, [Bets()], trials=10**12))
     assert executor.most_waiting <= AHEAD
-    assert finding.counts is not None
-    assert finding.counts.trials < 10_000
+    assert finding.samples is not None
+    assert finding.samples.counts.trials < 10_000
     assert executor.ran < 3 * AHEAD  # of more than ten million
 
 
@@ -191,8 +191,8 @@ def test_a_worker_that_dies_fails_its_scenario_and_no_other(processes: Executor)
     (reason,) = (finding.reason for finding in findings if finding.verdict is Verdict.ERROR)
     assert reason.startswith("leaving: a worker process died (TerminatedWorkerError: ")
     assert "EXIT(3)" in reason
-    expected = [None if number == 1 else other.counts for number, other in enumerate(others)]
-    assert [finding.counts for finding in findings] == expected
+    expected = [None if number == 1 else other.evidence for number, other in enumerate(others)]
+    assert [finding.evidence for finding in findings] == expected
 
 
 def test_a_worker_that_dies_once_costs_nothing(tmp_path: Path, processes: Executor) -> None:
@@ -201,6 +201,4 @@ def test_a_worker_that_dies_once_costs_nothing(tmp_path: Path, processes: Execut
     load = partial(own.remembering, str(flag), own.killed_once)
     found = audit(target, [Bets()], trials=500, executor=processes, load=load)
     assert flag.exists()
-    assert [finding.counts for finding in found] == [
-        finding.counts for finding in audit(own.sound, [Bets()], trials=500)
-    ]
+    assert [one.evidence for one in found] == [one.evidence for one in audit(own.sound, [Bets()], trials=500)]

@@ -12,22 +12,25 @@ import os
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
+from attacklab.auditing.judge import PROVE_INSTEAD
 from attacklab.cli.output import show
 from attacklab.model import findings as findings_module
 from attacklab.model.claims import PrivacyClaim, ZeroConcentrated
 from attacklab.model.findings import (
     FAILURE,
-    PROVE_INSTEAD,
     SO_DID_EVERY_CALL,
+    Alignment,
     Counts,
     Estimate,
     Finding,
+    Laws,
     Reach,
+    Samples,
     Scope,
     Verdict,
-    Witness,
     described_pair,
     record,
     to_text,
@@ -43,6 +46,12 @@ WHEN = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 MADE_WITH = {"attacklab": "0", "python": "3"}
 REPLAY = "attacklab audit my_library.py:Laplace.randomise --kind noise --epsilon 0.5 --attack {} --trials 5000"
 
+
+def seen(**figures: Any) -> Samples:
+    """What samples showed, with some figures in place of others."""
+    return Samples(ceiling=0.2449, **figures)
+
+
 QUIET = Finding(
     target="Laplace.randomise",
     target_version="1",
@@ -50,11 +59,16 @@ QUIET = Finding(
     verdict=Verdict.NOT_DETECTED,
     reason="not refuted; an advantage of 0.251 on this event would have been detected (power 95%)",
     claim=PrivacyClaim(0.5),
-    smallest_detectable=0.251,
-    ceiling=0.2449,
+    evidence=seen(smallest_detectable=0.251),
     alpha=1e-6 / 33,
     trials=4000,
     seconds=1.25,
+)
+EVENT = seen(
+    event="reachable from 0.0 and not from 1.0",
+    counts=Counts(53, 0, 64),
+    advantage=Estimate(0.828, 0.5, 0.96),
+    epsilon_lower=1.3371,
 )
 LOW_BITS = replace(
     QUIET,
@@ -63,11 +77,7 @@ LOW_BITS = replace(
     reason="E happened in 53 of 64 trials on the first input and in 0 on the second",
     flaw="the low bits of some outputs can come from one true answer only",
     pair=described_pair(NeighbouringPair(0.0, 1.0, None)),
-    event="reachable from 0.0 and not from 1.0",
-    counts=Counts(53, 0, 64),
-    advantage=Estimate(0.828, 0.5, 0.96),
-    epsilon_lower=1.3371,
-    smallest_detectable=None,
+    evidence=EVENT,
     repair_code="laplace(epsilon=0.5, sensitivity=1.0, step=2**-10)(answer)",
     replay=REPLAY.format("low_bit_laplace"),
 )
@@ -75,45 +85,57 @@ PRECISION = replace(
     LOW_BITS,
     attack="precision",
     flaw="some floats cannot be the sum of a true answer and any noise",
-    counts=Counts(47, 0, 144),
-    epsilon_lower=0.9,
+    evidence=replace(EVENT, counts=Counts(47, 0, 144), epsilon_lower=0.9),
     replay=REPLAY.format("precision"),
 )
+
+
+def proving(epsilon: float) -> Finding:
+    """A finding that shows an ε."""
+    return replace(LOW_BITS, evidence=replace(EVENT, epsilon_lower=epsilon))
+
+
 FEW = replace(QUIET, attack="black_box", verdict=Verdict.INCONCLUSIVE, reason="it takes at least 110 trials")
-FEW = replace(FEW, counts=Counts(1, 2, 10), trials_needed=110, smallest_detectable=None)
-RAISES = replace(FEW, verdict=Verdict.ERROR, reason="boom raised ValueError: no", counts=None, trials_needed=None)
+FEW = replace(FEW, evidence=seen(counts=Counts(1, 2, 10), trials_needed=110))
+RAISES = replace(FEW, verdict=Verdict.ERROR, reason="boom raised ValueError: no", evidence=None)
 ELSEWHERE = replace(RAISES, attack="rare_keys", verdict=Verdict.NOT_APPLICABLE, reason="does not apply")
-UNTESTABLE = replace(ELSEWHERE, attack="precision", verdict=Verdict.INCONCLUSIVE)
+UNTESTABLE = replace(ELSEWHERE, attack="precision", verdict=Verdict.INCONCLUSIVE, evidence=seen(untestable=True))
 UNTESTABLE = replace(UNTESTABLE, reason="it takes 10^12 trials" + PROVE_INSTEAD)
 PROVED = replace(
     ELSEWHERE, attack="exact_law", verdict=Verdict.PROVED, reason="laws of 3 and 3 outcomes keep it", scope=Scope()
 )
-PROVED = replace(PROVED, pair=LOW_BITS.pair, laws=("a", "b"))
-OPEN = replace(PROVED, verdict=Verdict.INCONCLUSIVE, reason="1 s were not enough", laws=None)
-BY_LAW = replace(LOW_BITS, attack="exact_law", flaw="", counts=None, laws=("a", "b"), alpha=None, repair_code="")
-BY_LAW = replace(BY_LAW, reason="the first input is likelier than allowed", replay="attacklab prove it.py:it")
-FROZEN = replace(LOW_BITS, attack="alignment", flaw="the code around the noise loses too much", counts=None)
-FROZEN = replace(FROZEN, epsilon_lower=2.0, witness=Witness(file="my_library.py", line=14, loss="ε = 2"))
+PROVED = replace(PROVED, pair=LOW_BITS.pair, evidence=Laws(digests=("a", "b")))
+OPEN = replace(PROVED, verdict=Verdict.INCONCLUSIVE, reason="1 s were not enough", evidence=None)
+BY_LAW = replace(LOW_BITS, attack="exact_law", flaw="", alpha=None, repair_code="")
+BY_LAW = replace(
+    BY_LAW,
+    reason="the first input is likelier than allowed",
+    replay="attacklab prove it.py:it",
+    evidence=Laws(
+        event=EVENT.event, advantage=EVENT.advantage, ceiling=0.2449, epsilon_lower=1.3371, digests=("a", "b")
+    ),
+)
+WITHOUT_BOUND = replace(BY_LAW, evidence=Laws(event=EVENT.event, epsilon_lower=math.inf, digests=("a", "b")))
+LINE = Alignment(file="my_library.py", line=14, loss="ε = 2", epsilon_lower=2.0)
+FROZEN = replace(LOW_BITS, attack="alignment", flaw="the code around the noise loses too much", evidence=LINE)
 NOTE = replace(LOW_BITS, attack="special_values", verdict=Verdict.NOT_APPLICABLE)
 OWN = replace(LOW_BITS, attack="an_attack_of_ones_own", flaw="odd", repair_code="")
-DELTA = replace(
-    LOW_BITS, claim=ZeroConcentrated(0.5), judged_at=PrivacyClaim(0.464, 0.05891), delta_lower=0.2, answers=4
-)
+TOGETHER = replace(EVENT, judged_at=PrivacyClaim(0.464, 0.05891), delta_lower=0.2, answers=4)
+DELTA = replace(LOW_BITS, claim=ZeroConcentrated(0.5), evidence=TOGETHER)
 ANY_INPUT = replace(PROVED, scope=Scope(Reach.INPUTS, inputs=4, pairs=6), pair=None)
 LONG_COMMAND = replace(
     LOW_BITS,
     target="a_target_with_a_long_name_in_some_module",
     replay=f"attacklab audit {'deep/' * 30}x.py:it --trials 9",
 )
-SPECIAL = (replace(LOW_BITS, attack=name, epsilon_lower=0.51) for name in ("integer_cast", "missing_clip", "rare_keys"))
+SPECIAL = (replace(proving(0.51), attack=name) for name in ("integer_cast", "missing_clip", "rare_keys"))
 HOSTILE_TEXT = "</p><script>alert(1)</script>\x1b[2J\n::error::hacked \u202e&amp; ##[error]"
-HOSTILE = replace(
-    OWN, target=HOSTILE_TEXT, reason=HOSTILE_TEXT, event=HOSTILE_TEXT, flaw=HOSTILE_TEXT, replay=HOSTILE_TEXT
-)
+HOSTILE = replace(OWN, target=HOSTILE_TEXT, reason=HOSTILE_TEXT, flaw=HOSTILE_TEXT, replay=HOSTILE_TEXT)
+HOSTILE = replace(HOSTILE, evidence=replace(EVENT, event=HOSTILE_TEXT))
 
 FINDINGS: dict[str, tuple[Finding, ...]] = {
-    "fail": (QUIET, ELSEWHERE, PRECISION, LOW_BITS, replace(LOW_BITS, epsilon_lower=0.71), FEW, RAISES),
-    "pass": (QUIET, replace(QUIET, attack="low_bit_laplace", smallest_detectable=0.01), FEW, ELSEWHERE),
+    "fail": (QUIET, ELSEWHERE, PRECISION, LOW_BITS, proving(0.71), FEW, RAISES),
+    "pass": (QUIET, replace(QUIET, attack="low_bit_laplace", evidence=seen(smallest_detectable=0.01)), FEW, ELSEWHERE),
     "undecided": (FEW, replace(FEW, attack="precision", reason="too few trials"), ELSEWHERE),
     "error": (RAISES, replace(RAISES, attack="precision", reason=RAISES.reason + SO_DID_EVERY_CALL), QUIET),
     "proved": (PROVED, replace(PROVED, reason="they keep it with 2^−58 added to δ")),
@@ -125,9 +147,9 @@ FINDINGS: dict[str, tuple[Finding, ...]] = {
 SCREENS = FINDINGS | {
     "no attack applies": (ELSEWHERE,),
     "by an exact law": (BY_LAW, PROVED),
-    "the largest ε is infinite": (replace(BY_LAW, epsilon_lower=math.inf),),
+    "the largest ε is infinite": (WITHOUT_BOUND,),
     "the noise is frozen": (FROZEN, QUIET),
-    "the loss is without bound": (replace(FROZEN, epsilon_lower=None),),
+    "the loss is without bound": (replace(FROZEN, evidence=replace(LINE, epsilon_lower=None)),),
     "a note alone": (NOTE, QUIET),
     "an attack of one's own": (OWN,),
     "it fails on one input": (replace(LOW_BITS, flaw=FAILURE),),
@@ -135,7 +157,7 @@ SCREENS = FINDINGS | {
     "every input of a domain": (ANY_INPUT,),
     "many flaws": (LOW_BITS, PRECISION, FROZEN, *SPECIAL),
     "a long command": (LONG_COMMAND,),
-    "a bound near the claim": (replace(LOW_BITS, epsilon_lower=0.50004),),
+    "a bound near the claim": (proving(0.50004),),
     "a long domain": (replace(PROVED, pair=described_pair(NeighbouringPair(list(range(90)), [1], None))),),
     "a hostile target": (HOSTILE, replace(HOSTILE, verdict=Verdict.ERROR)),
 }

@@ -7,14 +7,14 @@ from typing import Any
 
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.files import write_whole
-from attacklab.model.findings import CERTIFICATE, SCHEMA, CheckedCertificate, Finding, Reach, Scope, Verdict, to_text
+from attacklab.model.findings import CERTIFICATE, SCHEMA, Certificate, Finding, Reach, Scope, Verdict, to_text
 from attacklab.reporting.experiment import measured_here
 from attacklab.reporting.pages import write_index
 from attacklab.reporting.proofs import PROOFS, RECORD, TIMES, proofs_page
 
 
 def finding(name: str, verdict: Verdict = Verdict.PROVED, **said: Any) -> Finding:
-    told = {"statement": "1-DP for every pair | of answers", "lemmas": ("grid", "table"), "checked": "9 cells"}
+    told = {"statement": "1-DP for every pair | of answers", "readings": ("grid", "table"), "checked": "9 cells"}
     return Finding(
         target=name,
         target_version="1",
@@ -23,7 +23,7 @@ def finding(name: str, verdict: Verdict = Verdict.PROVED, **said: Any) -> Findin
         reason="a cell is missing",
         claim=PrivacyClaim(1.0),
         scope=Scope(Reach.NEIGHBOURS, neighbours="answers at most 1 apart"),
-        certificate=CheckedCertificate(file=f"{name}.json", sha256="ab", size=12_345, **(said or told)),
+        evidence=Certificate(file=f"{name}.json", sha256="ab", size=12_345, **(said or told)),
     )
 
 
@@ -51,7 +51,7 @@ def test_the_page_shows_each_certificate_its_statement_size_times_and_readings(t
 
 
 def test_a_certificate_that_was_not_accepted_is_shown_as_such(tmp_path: Path) -> None:
-    refused = finding("two", Verdict.INCONCLUSIVE, statement="", lemmas=(), checked="")
+    refused = finding("two", Verdict.INCONCLUSIVE, statement="", readings=(), checked="")
     write(tmp_path, finding("one"), refused)
     page = proofs_page(tmp_path)
     assert "1 of 2 certificates were accepted." in page

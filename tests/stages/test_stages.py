@@ -18,6 +18,7 @@ import pytest
 from attacklab import Categories, Domain, Finding, NeighbouringPair, Records, Relation, Target, Verdict, audit
 from attacklab.model.claims import Metric
 from attacklab.model.errors import UsageError
+from attacklab.model.findings import Counterexample
 from attacklab.stages.distances import Unmeasurable, powered_distance
 
 UNIT = Domain(shape=Records(most=4096), bounds=(0.0, 1.0))
@@ -161,9 +162,9 @@ def test_a_broken_stage_is_refuted_by_two_inputs_that_show_it(
     assert finding.verdict is Verdict.VIOLATED
     assert finding.refutes
     assert finding.alpha is None
-    assert finding.counterexample is not None
-    claimed = Fraction(finding.counterexample.claimed)
-    assert finding.counterexample.distance == "infinite" or Fraction(finding.counterexample.distance) > claimed
+    assert isinstance(finding.evidence, Counterexample)
+    claimed = Fraction(finding.evidence.claimed)
+    assert finding.evidence.distance == "infinite" or Fraction(finding.evidence.distance) > claimed
     assert says in finding.reason or says in finding.flaw
     assert Finding.from_json(finding.to_json()) == finding
 
@@ -192,7 +193,7 @@ def test_a_counterexample_is_small_and_round() -> None:
 
 def test_rounding_is_told_from_more() -> None:
     by_ulps = found(lambda x: float(x.sum()), {"stability": 1, "domain": UNIT})
-    assert "1 + " in str(by_ulps.counterexample)
+    assert "1 + " in str(by_ulps.evidence)
     assert by_ulps.flaw.startswith("rounding")
     twice = found(lambda x: 2 * len(x), {"stability": 1})
     assert not twice.flaw.startswith("rounding")

@@ -26,7 +26,7 @@ from attacklab.laws.proof.pairs import SECONDS
 from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 from attacklab.model.errors import UsageError, passes_through
 from attacklab.model.files import require_writable, write_whole
-from attacklab.model.findings import CERTIFICATE, CheckedCertificate, Finding, Reach, Scope, Verdict
+from attacklab.model.findings import CERTIFICATE, Certificate, Finding, Reach, Scope, Verdict
 from attacklab.model.targets import Kind, Target, described, in_one_line
 
 CHECKER = Path("checker", "check.py")
@@ -180,25 +180,21 @@ def finding_of(
     written = None
     if path is not None:
         content = path.read_bytes()
-        written = CheckedCertificate(
+        written = Certificate(
             file=path.as_posix(),
             sha256=hashlib.sha256(content).hexdigest(),
             size=len(content),
             statement=answer.statement,
-            lemmas=answer.readings,
+            readings=answer.readings,
             checked=answer.checked,
         )
-    return Finding(
-        target=target.name,
-        target_version=target.version,
-        attack=CERTIFICATE,
-        verdict=answer.verdict,
-        reason=answer.reason,
-        claim=target.claim,
-        relation=target.relation,
-        ceiling=target.claim.ceiling,
+    return Finding.on(
+        target,
+        CERTIFICATE,
+        answer.verdict,
+        answer.reason,
         scope=Scope(Reach.NEIGHBOURS, neighbours=relation),
-        certificate=written,
+        evidence=written,
         seconds=seconds,
         replay=f"attacklab prove {spec}" if spec else f"prove_every_pair({target.name})",
     )

@@ -20,7 +20,7 @@ from attacklab.laws import Law, Limits, enumerate_law, sampling_check
 from attacklab.laws.deadline import Deadline, OutOfTime
 from attacklab.laws.decide import Decision, Ruling, judge
 from attacklab.laws.fresh_process import require_agreement
-from attacklab.laws.proof.words import figures_of, finding_of, otherwise, reason_of, verdict_of
+from attacklab.laws.proof.words import evidence_of, finding_of, otherwise, reason_of, verdict_of
 from attacklab.model.errors import TargetError, UsageError
 from attacklab.model.findings import Finding, Scope, Verdict, described_pair
 from attacklab.model.neighbours import NeighbouringPair, Relation
@@ -122,7 +122,7 @@ class Search:
         if first.closed and len(first) == 1 and first == second:
             reason += f"; every run gives {next(iter(first))!r}, so check that the sampler returns what it drew"
         fields = {"verdict": verdict, "reason": reason, "pair": self._described(worst.places)}
-        return fields | figures_of(self.target, worst.ruling, first, second)
+        return fields | {"evidence": evidence_of(self.target, worst.ruling, first, second)}
 
     def _laws(self) -> list[Law]:
         """The law of each input; a failure of the sampler says of which."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from attacklab.laws.decide import Certificate, Decision, Need, Ruling
+from attacklab.laws.decide import Closeness, Decision, Need, Ruling
 from attacklab.laws.divergences import advantage
 from attacklab.laws.enclosures import float_above, float_below
 from attacklab.laws.law import Law, total
 from attacklab.laws.outcomes import with_python_numbers
-from attacklab.model.findings import EXACT_LAW, Estimate, Finding, Verdict, lower_text, upper_text
+from attacklab.model.findings import EXACT_LAW, Estimate, Finding, Laws, Verdict, lower_text, upper_text
 from attacklab.model.targets import Kind, Target
 
 OTHER_PROOFS = {
@@ -23,23 +23,14 @@ OTHER_PROOFS = {
 """Kind → the proof that would decide a claim which enumeration leaves open."""
 
 
-def finding_of(target: Target, proved: str, spec: str | None, **rest: Any) -> Finding:
+def finding_of(target: Target, proved: str, spec: str | None, verdict: Verdict, reason: str, **rest: Any) -> Finding:
     """The finding of a proof by exact laws.
 
     `proved` is the argument of `prove` that says for which inputs, and `spec` the words after `attacklab prove` that
     repeat this.
     """
-    return Finding(
-        target=target.name,
-        target_version=target.version,
-        attack=EXACT_LAW,
-        claim=target.claim,
-        relation=target.relation,
-        ceiling=target.claim.ceiling,
-        replay=f"attacklab prove {spec}" if spec else f"prove({target.name}, {proved})",
-        spec=spec or "",
-        **rest,
-    )
+    replay = f"attacklab prove {spec}" if spec else f"prove({target.name}, {proved})"
+    return Finding.on(target, EXACT_LAW, verdict, reason, replay=replay, spec=spec or "", **rest)
 
 
 def otherwise(target: Target) -> str:
@@ -78,7 +69,7 @@ def _needed(need: Need) -> str:
     return f"need {need.symbol} ≥ {lower_text(need.lower, 4)}{at}"
 
 
-def _point_needed(certificate: Certificate, *, is_closed: bool) -> str:
+def _point_needed(certificate: Closeness, *, is_closed: bool) -> str:
     least, most = certificate.epsilon_bounds
     at_delta = f" at δ = {certificate.delta:g}" if certificate.delta else ""
     delta = upper_text(float_above(certificate.delta_bounds.upper))
@@ -91,19 +82,21 @@ def _point_needed(certificate: Certificate, *, is_closed: bool) -> str:
     )
 
 
-def figures_of(target: Target, ruling: Ruling, first: Law, second: Law) -> dict[str, Any]:
-    """The fields of a finding that say in figures what two laws show."""
+def evidence_of(target: Target, ruling: Ruling, first: Law, second: Law) -> Laws:
+    """What two laws show, in figures."""
     distance, certificate = advantage(first, second), ruling.certificate
     is_refuted = ruling.decision is Decision.REFUTED
-    return {
+    return Laws(
         **(_shown_event(ruling, first, second) if is_refuted and ruling.event else {}),
-        "judged_at": None if ruling.point == target.claim else ruling.point,
-        "event": _described_event(ruling, first, second) if is_refuted else "",
-        "advantage": Estimate(float(distance.lower), float_below(distance.lower), float_above(distance.upper)),
-        "epsilon_lower": certificate.epsilon_bounds[0] if certificate else None,
-        "delta_lower": float_below(certificate.delta_bounds.lower) if certificate else None,
-        "laws": (first.digest(), second.digest()),
-    }
+        judged_at=None if ruling.point == target.claim else ruling.point,
+        event=_described_event(ruling, first, second) if is_refuted else "",
+        advantage=Estimate(float(distance.lower), float_below(distance.lower), float_above(distance.upper)),
+        ceiling=target.claim.ceiling,
+        epsilon_lower=certificate.epsilon_bounds[0] if certificate else None,
+        delta_lower=float_below(certificate.delta_bounds.lower) if certificate else None,
+        digests=(first.digest(), second.digest()),
+        slack=ruling.decision is not Decision.PROVED and ruling.kept_with_slack,
+    )
 
 
 MOST_WRITTEN = 16
@@ -120,7 +113,7 @@ def _shown_event(ruling: Ruling, first: Law, second: Law) -> dict[str, Any]:
     if len(ruling.event) > MOST_WRITTEN:
         return fields
     texts = sorted({repr(with_python_numbers(outcome)) for outcome in ruling.event})
-    return fields | {"line": f"repr(output.item() if isinstance(output, np.generic) else output) in {texts!r}"}
+    return fields | {"code": f"repr(output.item() if isinstance(output, np.generic) else output) in {texts!r}"}
 
 
 def _described_event(ruling: Ruling, first: Law, second: Law) -> str:
