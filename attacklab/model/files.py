@@ -41,7 +41,7 @@ def require_writable(path: Path) -> None:
         UsageError: it is a folder, a block device, a socket, or a file that the lab has not written; or it, or its
             folder, can neither be written to nor made.
     """
-    if is_standard_stream(path):
+    if _standard_stream(path) is not None:
         return
     if not path.exists():
         require_writable_folder(_behind(path).parent)
@@ -122,17 +122,8 @@ def _not_json(constant: str) -> None:
     raise ValueError(f"{constant} is not a JSON number")
 
 
-def is_standard_stream(path: Path) -> bool:
-    """Whether this is the file, pipe or device that standard output or standard error goes to."""
-    return _standard_stream(path) is not None
-
-
-def is_standard_output(path: Path) -> bool:
-    """Whether this is the file, pipe or device that standard output goes to."""
-    return _standard_stream(path) is sys.stdout
-
-
 def _standard_stream(path: Path) -> IO[str] | None:
+    """Whichever of standard output and standard error goes to this file, pipe or device."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or replaced by what has no descriptor
             if os.path.samestat(path.stat(), os.fstat(stream.fileno())):

@@ -21,9 +21,9 @@ from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Renyi, ZeroC
 from attacklab.model.domains import Domain
 from attacklab.model.errors import UsageError, UsageTypeError, in_one_line, passes_through
 from attacklab.model.random_bits import SeededBits
-from attacklab.model.releases import as_release, member, name_of, version_of
+from attacklab.model.releases import as_release, member, name_of, require_no_class, version_of
 from attacklab.model.stage import Stage
-from attacklab.model.targets import Declared, Kind, Sampler, Target, described, refuse_class
+from attacklab.model.targets import Declared, Kind, Sampler, Target, described
 
 CLAIM_PARAMETERS = ("rho", "mu", "rdp")
 """What claims other than (ε, δ)-DP are called in options, in markers, and in calls of functions that make targets."""
@@ -79,7 +79,7 @@ def _found(module: ModuleType, name: str, spec: str, kind: Kind | None) -> Any:
     value = _member(module, name, spec)
     if value is None:
         raise _missing(module, name, spec)
-    refuse_class(value)
+    require_no_class(value)
     if not isinstance(value, Target | Stage) and not callable(value):
         named = "neither a Target nor a function"
         wanted = named if kind is None else "not a function; name a sampler or a release function"
@@ -164,7 +164,7 @@ def made_target(
         UsageError: the constructor of this kind does not take these parameters, one is out of range, or the function
             cannot be called as any of these.
     """
-    refuse_class(release)
+    require_no_class(release)
     if takes_bits(release):
         return _from_sampler(kind, release, epsilon=epsilon, claim=claim, **parameters)
     constructor = getattr(Target, kind.value)
@@ -176,11 +176,7 @@ def made_target(
     missing += [name for name in ("bounds",) if name in accepted and name not in parameters]
     if missing:
         raise UsageError(f"a {kind} target needs {' and '.join(missing)}")
-    try:
-        callable_as_release = as_release(release)
-    except TypeError as error:
-        raise UsageTypeError(str(error)) from error
-    target: Target = constructor(callable_as_release, epsilon=epsilon, claim=claim, **parameters)
+    target: Target = constructor(as_release(release), epsilon=epsilon, claim=claim, **parameters)
     return target
 
 

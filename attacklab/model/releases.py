@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.model.errors import UsageError
+from attacklab.model.errors import UsageError, UsageTypeError
 
 CALL = "release(input, trials, rng)"
 """How the lab calls a release."""
@@ -70,13 +70,13 @@ def one_by_one(function: Any) -> OneByOne:
         A release, `release(input, trials, rng)`, which returns a list of so many outputs.
 
     Raises:
-        TypeError: the function cannot be called with one value, or is a class.
+        UsageTypeError: the function cannot be called with one value, or is a class.
     """
     if not callable(function):
-        raise TypeError(f"one_by_one takes a function of one value, not {function!r}")
+        raise UsageTypeError(f"one_by_one takes a function of one value, not {function!r}")
     require_no_class(function)
     if _takes(function, 1) is False and not _asks_for_rng(function):
-        raise TypeError(
+        raise UsageTypeError(
             f"one_by_one calls {name_of(function)}(value), but {_told(function)}; wrap it in a function of one value"
         )
     return OneByOne(function)
@@ -90,7 +90,7 @@ def as_release(function: Any) -> Any:
     unless they are named `trials` and `rng`.
 
     Raises:
-        TypeError: it can be called neither way, or is a class.
+        UsageTypeError: it can be called neither way, or is a class.
     """
     require_no_class(function)
     if _asks_for_rng(function):
@@ -99,7 +99,7 @@ def as_release(function: Any) -> Any:
         return function
     if _takes(function, 1):
         return one_by_one(function)
-    raise TypeError(
+    raise UsageTypeError(
         f"a release is called as {CALL}, and a function of one value as {name_of(function)}(value), "
         f"but {_told(function)}; wrap it in a function of these"
     )
@@ -109,11 +109,11 @@ def require_no_class(function: Any) -> None:
     """Refuse a class that stands where one of its objects should.
 
     Raises:
-        TypeError: it is a class.
+        UsageTypeError: it is a class.
     """
     if isinstance(function, type):
         name = name_of(function)
-        raise TypeError(
+        raise UsageTypeError(
             f"{name} is a class, and a call of it gives an object, not outputs; make the object first, "
             f"mechanism = {name}(...), and name that or one of its methods"
         )

@@ -142,7 +142,7 @@ class Target:
     def __post_init__(self) -> None:
         if not callable(self.release):
             raise UsageTypeError(f"release must be callable as release(input, trials, rng), not {self.release!r}")
-        refuse_class(self.release)
+        require_no_class(self.release)
         claim = self.claim
         if isinstance(claim, PrivacyClaim) and claim.epsilon <= 0:
             raise UsageError(f"epsilon must be greater than 0, not {claim.epsilon}")
@@ -508,18 +508,6 @@ def as_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
         return float(lower), float(upper)
     except (TypeError, ValueError):
         raise UsageTypeError(f"bounds must be two numbers, lower and upper, not {bounds!r}") from None
-
-
-def refuse_class(function: object) -> None:
-    """Refuse a class that stands where one of its objects should.
-
-    Raises:
-        UsageTypeError: it is a class.
-    """
-    try:
-        require_no_class(function)
-    except TypeError as error:
-        raise UsageTypeError(str(error)) from None
 
 
 def _require_neighbours(pair: NeighbouringPair, sensitivity: float) -> None:
