@@ -86,8 +86,10 @@ def _findings(
         if settings_of_samples:
             told = ", ".join(settings_of_samples)
             raise UsageError(f"{loaded.name} is a stage, which draws nothing; leave out {told}")
-        found = stability(loaded, seed=options["seed"])
+        found = stability(loaded, relax=asked.relax or 0.0, seed=options["seed"])
         return [replace(found, replay=f"attacklab audit {asked.spec()} --seed {options['seed']}")]
+    if asked.relax is not None:
+        raise UsageError(f"--relax is for stages, and {loaded.name} is not one; leave it out, or add --kind stage")
     constant = without_variety(loaded, options["seed"])
     if constant:
         return [constant]

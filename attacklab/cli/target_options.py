@@ -67,6 +67,7 @@ class TargetOptions:
     epsilon: Annotated[float | None, option(CLAIM, "Claimed ε [default: what TARGET claims]")] = None
     delta: Annotated[float | None, option(CLAIM, "Claimed δ [default: 0]")] = None
     claim: Annotated[str | None, option(CLAIM, CLAIMS, metavar="NAME=NUMBER")] = None
+    relax: Annotated[float | None, option(CLAIM, "Room for rounding in a stage's claim, such as 1e-12", min=0.0)] = None
     sensitivity: Annotated[float | None, option(CLAIM, "Sensitivity of the answer or scores [default: 1]")] = None
     bounds: Annotated[
         tuple[float, float] | None, option(CLAIM, "Least and largest record of a sum or mean", metavar="LOW HIGH")

@@ -15,7 +15,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab import Categories, Domain, Finding, NeighbouringPair, Records, Relation, Target, Verdict, audit
+from attacklab import (
+    Categories,
+    Domain,
+    Finding,
+    NeighbouringPair,
+    Records,
+    Relation,
+    Target,
+    Verdict,
+    audit,
+    one_by_one,
+)
+from attacklab.attacks import AlignmentAttack
 from attacklab.model.claims import Metric
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import Counterexample
@@ -204,6 +216,22 @@ def test_a_stage_with_noise_is_an_error() -> None:
     rng = random.Random(1)
     finding = found(lambda x: len(x) + rng.random(), {"stability": 1})
     assert finding.verdict is Verdict.ERROR
+
+
+SIX = Domain(shape=Records(least=5, most=6), bounds=(0.0, 1.0))
+
+
+def test_a_stage_moves_as_far_as_the_release_that_adds_noise_to_it_loses() -> None:
+    """With Laplace noise of scale 1, the loss on a pair is the distance of the stage's outputs on it."""
+    pairs = [NeighbouringPair.records(np.ones(6), np.ones(5), Relation.ADD_REMOVE)]
+    alike = lambda records: float(len(records) * (len(records) - 1) / 2)  # noqa: E731
+    noisy = one_by_one(lambda records, rng: alike(records) + rng.laplace(0.0, 1.0))
+    (lost,) = audit(Target.dataset(noisy, epsilon=1.0, pairs=pairs), [AlignmentAttack()], trials=100)
+    (moved,) = audit(Target.stage(alike, stability=1, domain=SIX, pairs=pairs), seconds=0.5)
+    assert lost.verdict is moved.verdict is Verdict.VIOLATED
+    assert "alike(records) + rng.laplace" in lost.reason
+    assert "loses ε = 5;" in lost.reason
+    assert "5 apart, claimed are at most 1; noise scaled by the claim loses 5 ε" in moved.reason
 
 
 def dies(records: Any, doubled: int = 1) -> int:
