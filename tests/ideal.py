@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import gmpy2
@@ -35,15 +34,3 @@ def two_sided_geometric(rng: np.random.Generator, shape: Any, epsilon: float = 1
     """Integer noise that is ε-DP, and no better, for a sensitivity of 1."""
     stay = -np.expm1(-epsilon)
     return np.asarray(rng.geometric(stay, shape) - rng.geometric(stay, shape))
-
-
-def lattice_laplace(
-    answer: float, trials: int, rng: np.random.Generator, *, epsilon: float, sensitivity: float = 1.0, step: float
-) -> NDArray[np.floating[Any]]:
-    """Discrete Laplace noise on the multiples of `step`, a power of two that divides the sensitivity.
-
-    All outputs lie on the lattice whatever the answer, a multiple of `step` too.
-    """
-    assert Fraction(answer) % Fraction(step) == 0
-    assert Fraction(sensitivity) % Fraction(step) == 0
-    return answer + step * two_sided_geometric(rng, trials, epsilon * step / sensitivity)

@@ -1,19 +1,24 @@
-"""The package: what it declares, that it runs as a module and from its wheel, and that two builds have equal bytes."""
-
-from __future__ import annotations
+"""The package: what it declares and needs, that it runs as a module and from its wheel, in a clone and without one."""
 
 import hashlib
 import importlib.util
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tomllib
 import zipfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
+
+from attacklab.cli import COMMANDS
 
 pytestmark = pytest.mark.slow
 
@@ -26,6 +31,23 @@ from hatchling import build
 os.chdir(sys.argv[1])
 print(getattr(build, "build_" + sys.argv[2])(sys.argv[3]))
 """
+
+CITATION: dict[str, Any] = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+HOOK = PROJECT["tool"]["hatch"]["metadata"]["hooks"]["custom"]
+OF_PAGES = ("jinja2", "jsonschema", "markdown_it", "matplotlib", "referencing")
+BLOCK = f"""import sys
+for name in {OF_PAGES}:
+    sys.modules[name] = None
+"""
+TARGET = """import numpy as np
+def naive(answer, trials, rng):
+    return answer + rng.laplace(size=trials)
+"""
+COMMAND = "from attacklab.cli import main; main()"
+LINE = ("audit", "target.py:naive", "--kind", "noise", "--epsilon", "1")
+WITHOUT = ("PYTHONPATH", "VIRTUAL_ENV", "PYTHONHOME")
+OFFLINE = {"PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_NO_CACHE_DIR": "1"}
+"""What keeps pip from a registry: hatchling is among what is installed here (for pip, 0 sets this option)."""
 
 needs_hatchling = pytest.mark.skipif(importlib.util.find_spec("hatchling") is None, reason="hatchling is not installed")
 
@@ -69,6 +91,78 @@ def test_the_wheel_holds_the_instrument_alone_and_its_script_runs(tmp_path: Path
     assert "audit" in done.stdout
 
 
+def test_the_citation_is_of_this_version_and_by_the_same_authors() -> None:
+    project = PROJECT["project"]
+    assert CITATION["cff-version"] == "1.2.0"
+    assert {"message", "title", "authors"} <= set(CITATION)
+    assert [author["name"] for author in CITATION["authors"]] == [author["name"] for author in project["authors"]]
+    for cited, declared in (("version", "version"), ("license", "license"), ("abstract", "description")):
+        assert CITATION[cited] == project[declared]
+    assert CITATION["keywords"] == project["keywords"]
+    assert CITATION.get("repository-code", "") == HOOK["repository"]
+
+
+def test_the_container_builds_the_wheel_from_the_files_that_it_copies_and_runs_without_rights(tmp_path: Path) -> None:
+    """The commands of the image itself are not run: that takes a container engine."""
+    text = (ROOT / "Containerfile").read_text("utf-8").replace("\\\n", " ")
+    steps = [line.split(" ", 1) for line in text.splitlines() if line and not line.startswith("#")]
+    for words in (shlex.split(rest) for word, rest in steps if word == "COPY"):
+        *sources, target = words
+        for source in sources:
+            if (ROOT / source).is_dir():
+                shutil.copytree(ROOT / source, tmp_path / target, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(ROOT / source, tmp_path / target)
+    assert built(tmp_path, "wheel", tmp_path / "wheels").suffix == ".whl"
+    last = steps[[word for word, _ in steps].index("FROM", 1) :]
+    assert dict(last)["ENTRYPOINT"] == '["attacklab"]'
+    assert dict(last)["USER"] == "attacklab"
+    assert [word for word, _ in last].index("USER") > [word for word, _ in last].index("RUN")
+
+
+def test_the_command_line_needs_nothing_that_draws_pages(tmp_path: Path) -> None:
+    done = _without_pages(tmp_path, COMMAND, *LINE, "--json", "found.json", "--sarif", "found.sarif")
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("FAIL  naive")
+    assert {path.name for path in tmp_path.iterdir()} == {"target.py", "found.json", "found.sarif"}
+
+
+@pytest.mark.parametrize(
+    "words", [(*LINE, "--html", "page.html"), ("vectors", ".", "--exec", "true")], ids=["page", "vectors"]
+)
+def test_what_needs_the_extra_says_so_in_one_line_before_anything_runs(tmp_path: Path, words: tuple[str, ...]) -> None:
+    done = _without_pages(tmp_path, COMMAND, *words)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    (line,) = done.stderr.strip().splitlines()
+    assert line.endswith("which is not installed: in a clone, pip install '.[pages]'")
+
+
+@pytest.fixture(scope="module")
+def attacklab(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The script that the wheel installs."""
+    return str(_environment_with_wheel(tmp_path_factory.mktemp("wheel")) / "attacklab")
+
+
+def test_the_help_says_which_commands_need_a_clone(attacklab: str, tmp_path: Path) -> None:
+    listed = dict(
+        re.findall(r"(?m)^  (\w+) +(.*)", _outside([attacklab, "--help"], tmp_path).stdout.partition("Commands:")[2])
+    )
+    assert list(listed) == [command.name for command in COMMANDS]
+    assert [name for name, told in listed.items() if "(in a clone)" in told] == ["run", "demo", "challenge"]
+
+
+@pytest.mark.parametrize("words", [["challenge"], ["demo", "low_bits"], ["run", "low_bits"]])
+def test_what_needs_a_clone_says_so_in_one_line_and_ends_with_2(
+    attacklab: str, tmp_path: Path, words: list[str]
+) -> None:
+    done = _outside([attacklab, *words], tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("attacklab: no experiments/ in this folder; run it from a checkout of the lab's repository")
+    assert list(tmp_path.iterdir()) == []
+
+
 def copied_tree(folder: Path, *, reverse: bool) -> Path:
     """What the packages are built from, without what the interpreter left there."""
     places = [
@@ -103,3 +197,46 @@ def _run(command: list[str], cwd: Path, *path: Path) -> subprocess.CompletedProc
     environment = {**os.environ, "SOURCE_DATE_EPOCH": "1577836800"}
     environment["PYTHONPATH"] = os.pathsep.join([*map(str, path), *filter(None, [given])])
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)  # noqa: S603 - our own code
+
+
+def _without_pages(folder: Path, code: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run code in a fresh interpreter in which the modules of the extra cannot be imported."""
+    (folder / "target.py").write_text(TARGET)
+    command = [sys.executable, "-c", BLOCK + code, *words]
+    environment = {**os.environ, "PYTEST_ADDOPTS": "", "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(  # noqa: S603
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def _environment_without_lab(folder: Path) -> Path:
+    """Make an environment that has all packages of this one but attacklab; gives the folder of its programs."""
+    packages = folder / "packages"
+    packages.mkdir(parents=True)
+    for path in Path(sysconfig.get_path("purelib")).iterdir():
+        if "attacklab" not in path.name and path.name not in ("pip", "setuptools"):
+            (packages / path.name).symlink_to(path)
+    done = _outside([sys.executable, "-m", "venv", str(folder / "made")], folder)
+    assert done.returncode == 0, done.stderr
+    (site,) = (folder / "made").glob("[Ll]ib/**/site-packages")
+    (site / "packages.pth").write_text(f"{packages}\n", encoding="utf-8")
+    return folder / "made" / ("Scripts" if sys.platform == "win32" else "bin")
+
+
+def _environment_with_wheel(folder: Path) -> Path:
+    """Make such an environment with the wheel of this tree; gives the folder of its programs."""
+    programs = _environment_without_lab(folder)
+    tree = copied_tree(folder / "tree", reverse=False)
+    done = _outside([str(programs / "python"), "-m", "pip", "install", "--quiet", str(tree)], folder, OFFLINE)
+    assert done.returncode == 0, done.stderr
+    return programs
+
+
+def _outside(
+    command: Sequence[str], folder: Path, more: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a program in a folder, without what points to this checkout."""
+    environment = {name: value for name, value in os.environ.items() if name not in WITHOUT} | dict(more or {})
+    return subprocess.run(  # noqa: S603 - our own code
+        command, cwd=folder, env=environment, capture_output=True, text=True, encoding="utf-8", check=False
+    )

@@ -17,6 +17,7 @@ import attacklab.cli.cases
 import attacklab.cli.list_
 import attacklab.cli.prove  # noqa: F401 - what every command here would import
 from attacklab import cli
+from attacklab.laws import fresh_process
 from attacklab.processes import fresh
 from attacklab.reporting import progress
 
@@ -66,6 +67,7 @@ def _command(folder: Path, words: tuple[str, ...], descriptors: tuple[int, int],
         tempfile.tempdir = None
         fresh.PRELOADED.clear()  # a proof in a fork has a process of its own, which needs none of what tests import
         fresh.close()  # in the fork: those of the tests go on
+        fresh_process.HASH_SEEDS = fresh.HASH_SEEDS[:2]  # each costs a Python, and the tests of laws try all
         progress.LINE_SECONDS = float("inf")  # on a busy machine a command says how far it is
         os.chdir(folder)
         sys.argv = ["attacklab", *words]

@@ -13,8 +13,6 @@ from attacklab.model.findings import Verdict, read_record
 from tests.cli import forked
 from tests.cli.forked import Done
 
-ROOT = Path(__file__).parents[2]
-
 TARGETS = r"""
 import atexit, os, sys
 import numpy as np

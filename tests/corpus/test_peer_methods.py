@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -29,8 +28,6 @@ def drawn(first: float, second: float) -> Drawn:
     )
     return Drawn(learning, judging)
 
-
-Method = Callable[[Drawn, float, np.random.Generator], float]
 
 EXPECTED = {"DP-Sniper": 0.6}
 """The share of ln 3 that it proves at least.

@@ -23,7 +23,6 @@ from attacklab.model.targets import Target
 from mechanisms.core.certificate import certificate
 from tests.checker.making import ANSWER, MONOTONE, TERMS, UTILITIES
 
-ROOT = Path(__file__).parents[2]
 ACCEPTS = "print('ACCEPTED  noisy: 1-DP for all');print('          checked 12 cells of tables; readings grid, noise')"
 ONE_DP = {"is": "ApproximateDP", "epsilon": {"rational": "1"}, "delta": {"rational": "0"}}
 
@@ -63,16 +62,6 @@ def test_what_the_checker_accepts_is_proved_for_every_pair(proved: Any, tmp_path
     assert finding.evidence.sha256 == hashlib.sha256(written.read_bytes()).hexdigest()
     assert json.loads(written.read_text("utf-8"))["claim"] == ONE_DP
     assert Finding.from_json(json.loads(json.dumps(finding.to_json()))) == finding
-
-
-TARGETS = {
-    "discrete_laplace": Target.noise(lambda *_: [], epsilon=1.34, sensitivity=1.25),
-    "rounded_laplace": Target.dataset(lambda *_: [], epsilon=1.0, domain=Domain(shape=Records())),
-    "sum": Target.sum(lambda *_: [], bounds=(-1, 3), epsilon=4.0, relation="add-remove"),
-    "select_zcdp": Target.selection(lambda *_: [], claim=ZeroConcentrated(1 / 72 + 1e-9), sensitivity=1 / 3 - 1e-9),
-    "response": Target.dataset(lambda *_: [], epsilon=0.34),
-}
-"""What some terms keep, as somebody claims it who knows them by name."""
 
 
 @pytest.mark.parametrize(

@@ -32,10 +32,6 @@ closed_laws = masses.map(lambda counts: Law({o: mpq(c, sum(counts)) for o, c in 
 epsilons = st.fractions(0, 2)
 
 
-def randomized_response(truth: int, lie: Fraction) -> Law:
-    return Law({truth: 1 - lie, 1 - truth: lie})
-
-
 def over_events(p: Law, q: Law, epsilon: Any) -> Bounds:
     """The hockey-stick divergence of closed laws, by trying all events."""
     c = exp_bounds(epsilon, 512)

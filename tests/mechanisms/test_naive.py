@@ -264,7 +264,3 @@ def test_nothing_is_reported_after_the_last_positive(mechanism: Callable[..., An
 def test_a_response_is_never_a_lie_at_a_large_epsilon_and_always_where_the_exponential_overflows(truth: bool) -> None:
     for epsilon, told in ((40.0, truth), (710.0, not truth)):
         assert (laplace.naive_randomized_response(truth, 1000, rng(1), epsilon=epsilon) == told).all()
-
-
-SMALLEST, LARGEST = 1 << 11, 2**64 - 2**11
-"""Words that make the smallest uniform number that numpy turns into Laplace noise, 2^−53, and the largest."""

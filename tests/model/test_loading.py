@@ -32,21 +32,7 @@ def made(epsilon: float = 0.25, sensitivity: float = 1.0) -> Target:
     """
     return Target.noise(noisy, epsilon=epsilon, sensitivity=sensitivity)
 
-def failing(epsilon: float = 1.0) -> Target:
-    raise KeyError("two\\nlines")
-
-def nothing():
-    return 3
-
-def _hidden():
-    return None
-
-class Laplace:
-    def __init__(self, epsilon, delta=0.0, sensitivity=1.0):
-        self.scale = sensitivity / epsilon
-
 target = Target.noise(noisy, epsilon=0.5)
-number = 3
 '''
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -29,18 +28,6 @@ def ends(*pids: int) -> bool:
     return wait_until(lambda: not any(map(is_alive, pids)))
 
 
-def group(leader: int) -> list[int]:
-    """All processes of a group, the guard included."""
-    return [pid for pid in map(int, numbers("/proc")) if _group_of(pid) == leader]
-
-
 def numbers(folder: Path | str) -> list[str]:
     """The entries whose names are numbers, such as processes and descriptors."""
     return [entry.name for entry in Path(folder).iterdir() if entry.name.isdecimal()]
-
-
-def _group_of(pid: int) -> int | None:
-    try:
-        return os.getpgid(pid)
-    except ProcessLookupError:
-        return None

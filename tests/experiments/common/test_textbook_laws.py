@@ -72,9 +72,6 @@ def test_one_person_moves_the_textbooks_aggregates_too_far_and_the_repaired_ones
     assert all(move <= 1 for move in found["exact"])
 
 
-ROWS = ((0, 0), (0, 1), (1, 0), (1, 1), (None, 0), (None, 1))
-
-
 # The definition
 
 

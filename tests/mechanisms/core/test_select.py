@@ -13,17 +13,14 @@ import gmpy2
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from mpmath import mpf
 from numpy.typing import NDArray
 
 from attacklab.laws import enumerate_law
-from attacklab.model.random_bits import TapedBits
 from mechanisms.core import select
 from mechanisms.core.claims import ApproximateDP, ZeroConcentratedDP
 from mechanisms.core.scores import WIDEST_RANGE, Utilities
-from mechanisms.core.select import COARSE, FINE, Select, lies_below, scaled, whole_weight
+from mechanisms.core.select import COARSE, FINE, Select
 from mechanisms.randomness import RandomBits
 
 RNG = np.random.default_rng(11)
@@ -192,30 +189,6 @@ def test_the_law_found_on_all_bits_is_the_ideal_one_and_the_stated_one(mechanism
         below, above = (as_fraction(end) for end in stated[outcome])
         assert below - slack <= probability <= above + slack
         assert above - below < Fraction(1, 2**150)
-
-
-def test_a_point_is_compared_bit_by_bit_with_the_weight() -> None:
-    """Every point of ten bits, its undecided bits followed by zeros, then by ones."""
-    gap = gmpy2.mpq(13, 10)
-    whole = whole_weight(gap)
-    with mpmath.workprec(300):
-        rest = 2**31 * mpmath.exp(-mpf(13) / 10) - whole
-        for point in range(2**10):
-            for tail in (0, 2**200 - 1):
-                value = (point << 200) | tail
-                assert lies_below(gap, whole, TapedBits(value, 210)) is bool(mpf(value) / mpf(2) ** 210 < rest)
-    assert whole_weight(gmpy2.mpq(0)) == 2**31
-    assert whole_weight(gmpy2.mpq(1, 2**400)) == 2**31 - 1
-    assert not lies_below(gmpy2.mpq(0), 2**31, TapedBits(0, 0))
-
-
-@given(st.fractions(0, 60, max_denominator=10**6), st.integers(64, 400))
-def test_enclosures_hold_the_weight_and_are_narrow(gap: Fraction, precision: int) -> None:
-    lower, upper = scaled(gmpy2.mpq(gap), precision)
-    with mpmath.workprec(precision + 300):
-        exact = mpf(2) ** (31 + precision) * mpmath.exp(-mpf(gap.numerator) / gap.denominator)
-        assert lower <= exact <= upper
-    assert upper - lower <= 2
 
 
 SIZES = [0, 1, *(2**power + step for power in (8, 14, 15, 16, 20) for step in (-1, 0, 1))]

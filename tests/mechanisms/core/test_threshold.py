@@ -19,7 +19,6 @@ from mechanisms.core.noise import Noise
 from mechanisms.core.records import Answer
 from mechanisms.core.threshold import NOT_REPORTED, AboveThreshold, KeysAbove
 from tests.mechanisms.core.scripted_noise import scripted
-from tests.mechanisms.enumeration import law_of
 
 WHOLE = Answer(1, Grid(0))
 SURE = DiscreteLaplace(Fraction(1, 100))
@@ -39,11 +38,6 @@ def test_every_answer_of_a_long_stream_is_looked_at(size: int) -> None:
         assert all(np.flatnonzero(row).tolist() == expected for row in reported)
     if size < 2**15:
         assert np.flatnonzero(stream(2, 1, SURE, SURE).release(answers, SeededBits(0))).tolist() == [0, size // 2]
-
-
-def named(law: DiscreteLaplace, threshold: int, people: dict[str, int]) -> dict[Any, Fraction]:
-    keys = [key for key, count in people.items() for _ in range(count)]
-    return law_of(KeysAbove(law, threshold).prepared(keys).one, smallest=Fraction(1, 2**24))
 
 
 @pytest.mark.parametrize("size", [2**8 + 1, 2**15 + 1, 2**16 + 1, 2**20 + 1])
