@@ -1,179 +1,128 @@
-"""What exactness costs: exact mechanisms timed against their naive twins, in turns in one run."""
+"""What exactness costs: the public functions of exactdp, from the system's entropy, in turns with numpy in one run."""
 
 from __future__ import annotations
 
-import tracemalloc
+import os
 from functools import partial
 from statistics import median
 from typing import Any
 
 import numpy as np
 
-from attacklab.model.random_bits import SeededBits
 from attacklab.reporting.experiment import Collected, Settings
-from attacklab.reporting.figures import Figure, Panel, Role, Series
+from attacklab.reporting.figures import Figure, Role, Series
 from corpus.common import PARAGRAPHS
 from corpus.common.timing import Work, in_turns, seconds
 from experiments.common.curves import figure, line, panel
-from mechanisms.core.grid import Grid
-from mechanisms.core.noisy import Noisy
-from mechanisms.core.term import Mechanism
-from mechanisms.exponential.base2.eta import BaseTwoEta
-from mechanisms.exponential.exact import exact_exponential, exact_exponential_base2, exact_exponential_fixed_work
+from mechanisms import library
 from mechanisms.exponential.naive import naive_exponential_stabilised
-from mechanisms.gaussian.exact import exact_discrete_gaussian, exact_rounded_gaussian
-from mechanisms.laplace.exact import exact_discrete_laplace, exact_rounded_laplace
 
 QUESTION = "What does an exact mechanism cost compared with its naive twin?"
 
-EPSILON = 1.0
-OUTCOMES = (10, 100, 1_000, 10_000, 100_000)
-SELECTIONS = (1, 100, 1_000, 100_000)
-RANGE = (-4096, 4096)
-GRIDS = (0, -2, -20, -36, -45)
-
-
-def noise_terms(exponent: int) -> dict[str, Noisy]:
-    """The additive mechanisms on a grid, by name, all with noise of about 1."""
-    grid = Grid(exponent)
-    return {
-        "rounded Laplace": exact_rounded_laplace(epsilon=EPSILON, grid=grid),
-        "discrete Laplace": exact_discrete_laplace(epsilon=EPSILON, grid=grid),
-        "rounded Gaussian": exact_rounded_gaussian(sigma=1, grid=grid),
-        "discrete Gaussian": exact_discrete_gaussian(sigma=1, grid=grid),
-    }
+STEP = 2.0**-20
+ANSWERS = (1_000, 10_000, 100_000, 1_000_000)
+OUTCOMES = (100, 1_000, 10_000, 75_000, 1_000_000)
+ROWS = (1000, 100)
+SCALARS = 2_001
+"""Calls of a mechanism, most of them after its table was made."""
 
 
 def collect(settings: Settings) -> Collected:
     """Time everything in turns with its naive twin."""
-    rng, bits = np.random.default_rng(settings.seed), SeededBits(settings.generator(1))
-    budget = settings.budget(100, 5) / 100
-    trials = settings.budget(1_000_000, 100_000)
-    answers = rng.integers(0, 1_000, trials).astype(np.float64)
-    noise, per_answer, tables, single = [], [], [], []
-    for exponent in GRIDS:
-        for name, term in noise_terms(exponent).items():
-            numpy_noise = rng.laplace if "Laplace" in name else rng.normal
-            place = {"noise": name, "exponent": exponent}
-            single.append({**place, "seconds": median(seconds(partial(term.release, 0.0, bits)) for _ in range(51))})
-            tables.append({**place, "seconds": seconds(lambda term=term: term.noise.table)})  # type: ignore[misc]
-            naive = partial(numpy_noise, 0.0, 1.0, trials)
-            noise.append({**place, **in_turns(partial(term.many, 0.0, trials, bits), naive, budget=3 * budget)})
-            added = partial(lambda drawn: answers + drawn(), naive)
-            per_answer.append({**place, **in_turns(partial(term.each, answers, bits), added, budget=3 * budget)})
-    exponential = exact_exponential(epsilon=EPSILON)
-    selections = [
-        {"outcomes": outcomes, "draws": draws, **_selected(exponential, outcomes, draws, rng, bits, budget)}
-        for outcomes in OUTCOMES
-        for draws in SELECTIONS
-    ]
-    others = {
-        "base2": exact_exponential_base2(eta=BaseTwoEta.from_epsilon(EPSILON, y=16), utility_range=RANGE),
-        "fixed": exact_exponential_fixed_work(epsilon=EPSILON, utility_range=RANGE),
+    rng, budget = np.random.default_rng(settings.seed), 0.02 * settings.budget(100, 5)
+    laplace, gaussian = library.laplace(epsilon=1, step=STEP), library.gaussian(sigma=1, step=STEP)
+    select = library.select(epsilon=1)
+    first = {"Laplace": seconds(partial(laplace, 0.0)), "Gaussian": seconds(partial(gaussian, 0.0))}
+    tables = {
+        name: seconds(partial(noise.each, [0.0])) for name, noise in (("Laplace", laplace), ("Gaussian", gaussian))
+    }
+    each = []
+    for count in ANSWERS:
+        answers = rng.normal(0, 1000, count)
+        naive: dict[str, Work] = {
+            "Laplace": lambda answers=answers: answers + rng.laplace(0.0, 1.0, len(answers)),  # type: ignore[misc]
+            "Gaussian": lambda answers=answers: answers + rng.normal(0.0, 1.0, len(answers)),  # type: ignore[misc]
+        }
+        for name, noise in (("Laplace", laplace), ("Gaussian", gaussian)):
+            timed = in_turns(partial(noise.each, answers), naive[name], budget=budget)
+            each.append({"noise": name, "answers": count, **timed})
+    selections = []
+    for outcomes in OUTCOMES:
+        utilities = rng.normal(0, 10, outcomes)
+        of_one = partial(naive_exponential_stabilised, utilities, 1, rng, epsilon=1)
+        timed = in_turns(partial(select, utilities), of_one, budget=budget)
+        selections.append({"outcomes": outcomes, **timed})
+    rows = rng.normal(0, 10, ROWS)
+    hundred = rng.integers(0, 1000, 100).astype(np.float64)
+    calls: dict[str, Work] = {
+        "Laplace number": partial(laplace, 1.5),
+        "Gaussian number": partial(gaussian, 1.5),
+        "histogram of 100 cells": partial(library.histogram(epsilon=1), hundred),
+        "noisy maximum of 100": partial(library.report_noisy_max(epsilon=1), hundred),
+        "sparse vector of 100 answers": partial(library.above_threshold(epsilon=1, threshold=9999, step=STEP), hundred),
     }
     return Collected(
         timings={
-            "trials": trials,
-            "noise": noise,
-            "each": per_answer,
+            "load": os.getloadavg()[0],
+            "processors": os.cpu_count(),
+            "first": first,
             "tables": tables,
-            "one": single,
+            "each": each,
             "selections": selections,
-            "others": {
-                name: [
-                    {"outcomes": outcomes, **_selected(term, outcomes, 1, rng, bits, budget)} for outcomes in (10, 100)
-                ]
-                for name, term in others.items()
-            },
-            "bytes_an_answer": _bytes_beside(partial(noise_terms(-2)["rounded Laplace"].many, 0.0, trials, bits))
-            / trials,
+            "rows": in_turns(partial(select.each, rows), partial(_naive_rows, rows, rng), budget=budget),
+            "calls": {name: median(seconds(call) for _ in range(SCALARS)) for name, call in calls.items()},
         }
     )
 
 
-def _selected(
-    term: Mechanism, outcomes: int, draws: int, rng: np.random.Generator, bits: SeededBits, budget: float
-) -> dict[str, float]:
-    """Time some selections among outcomes whose utilities are normal with σ = 10."""
-    utilities = rng.normal(0.0, 10.0, outcomes)
-    naive = partial(naive_exponential_stabilised, utilities, draws, rng, epsilon=EPSILON)
-    return in_turns(partial(term.many, utilities, draws, bits), naive, budget=budget)
-
-
-def _bytes_beside(work: Work) -> int:
-    work()
-    tracemalloc.start()
-    output = work()
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return int(peak - output.nbytes)
+def _naive_rows(rows: Any, rng: np.random.Generator) -> Any:
+    """Select from each row, as `naive_exponential_stabilised` does from one."""
+    sums = np.exp((rows - rows.max(axis=1, keepdims=True)) / 2).cumsum(axis=1)
+    return (sums <= rng.random((len(rows), 1)) * sums[:, -1:]).sum(axis=1)
 
 
 def timing_figures(data: dict[str, Any]) -> list[Figure]:
-    """Ratios of noise by grid, and of selections by their number."""
+    """Ratios of noise by the number of answers, and of selections by that of outcomes."""
     measured = data["timings"]
 
-    def ratios(label: str, role: Role, rows: list[dict[str, Any]], x: str) -> Series:
-        return line(label, role, [row[x] for row in rows], [row["ratio"] for row in rows])
+    def ratios(label: str, rows: list[dict[str, Any]], x: str) -> list[Series]:
+        numbers = [row[x] for row in rows]
+        naive = line("numpy", Role.NAIVE, [numbers[0], numbers[-1]], [1.0, 1.0])
+        return [line(label, Role.EXACT, numbers, [row["ratio"] for row in rows]), naive]
 
-    def by_grid(title: str, rows: list[dict[str, Any]]) -> Panel:
-        names = dict.fromkeys(row["noise"] for row in rows)
-        of_names = (
-            ratios(name, Role.EXACT, [row for row in rows if row["noise"] == name], "exponent") for name in names
-        )
-        numpy_line = line("numpy", Role.NAIVE, [GRIDS[-1], GRIDS[0]], [1.0, 1.0])
-        return panel(title, "grid exponent", "time over numpy's", [*of_names, numpy_line])
-
-    selected = [
-        ratios(
-            f"{draws:,} selections",
-            Role.EXACT,
-            [row for row in measured["selections"] if row["draws"] == draws],
-            "outcomes",
-        )
-        for draws in SELECTIONS
-    ]
-    naive = line("naive", Role.NAIVE, [OUTCOMES[0], OUTCOMES[-1]], [1.0, 1.0])
-    panels = [
-        by_grid(f"{measured['trials']:,} draws of noise", measured["noise"]),
-        by_grid("one draw on each of as many answers", measured["each"]),
+    drawn = [
         panel(
-            "exponential mechanism",
-            "number of outcomes",
-            "time over naive numpy's",
-            [*selected, naive],
+            f"{name} noise",
+            "number of answers",
+            "time over numpy's",
+            ratios(f"{name}, one draw each", [row for row in measured["each"] if row["noise"] == name], "answers"),
             x_scale="log",
-        ),
+        )
+        for name in ("Laplace", "Gaussian")
     ]
-    return [figure("speed", "Cost of exact mechanisms beside their naive twins; medians of runs in turns.", panels)]
+    selected = ratios("one selection", measured["selections"], "outcomes")
+    drawn.append(
+        panel("exponential mechanism", "number of outcomes", "time over naive numpy's", selected, x_scale="log")
+    )
+    return [figure("speed", "Cost of exact mechanisms beside their naive twins; medians of runs in turns.", drawn)]
 
 
 def explain_timings(data: dict[str, Any]) -> str:
     """List the ratios."""
     measured = data["timings"]
 
-    def ranges(rows: list[dict[str, Any]], by: str, key: str, scale: float, unit: str) -> str:
-        names = list(dict.fromkeys(row[by] for row in rows))
-        scaled = {name: [scale * row[key] for row in rows if row[by] == name] for name in names}
-        return ", ".join(f"{name} {min(values):.2f} to {max(values):.2f}{unit}" for name, values in scaled.items())
+    def listed(rows: list[dict[str, Any]], x: str) -> str:
+        return ", ".join(f"{row['ratio']:.2f} × at {row[x]:,}" for row in rows)
 
     return PARAGRAPHS["speed"].format(
-        noise=ranges(measured["noise"], "noise", "ratio", 1, " ×"),
-        each=ranges(measured["each"], "noise", "ratio", 1, " ×"),
-        table=ranges(measured["tables"], "noise", "seconds", 1e3, " ms"),
-        one=ranges(measured["one"], "noise", "seconds", 1e3, " ms"),
-        selections="; ".join(
-            f"{draws:,} draws "
-            + ", ".join(
-                f"{row['ratio']:.2f} × at {row['outcomes']:,}"
-                for row in measured["selections"]
-                if row["draws"] == draws
-            )
-            for draws in SELECTIONS
+        **{name: measured[name] for name in ("load", "processors")},
+        each="; ".join(
+            f"{name} {listed([row for row in measured['each'] if row['noise'] == name], 'answers')}"
+            for name in ("Laplace", "Gaussian")
         ),
-        **{
-            name: ", ".join(f"{row['ratio']:.0f} × at {row['outcomes']}" for row in rows)
-            for name, rows in measured["others"].items()
-        },
-        memory=measured["bytes_an_answer"],
+        selections=listed(measured["selections"], "outcomes"),
+        rows=measured["rows"]["ratio"],
+        calls=", ".join(f"a {name} {1e6 * time:,.0f} µs" for name, time in measured["calls"].items()),
+        first=", ".join(f"{name} {1e3 * time:.1f} ms" for name, time in measured["first"].items()),
+        table=", ".join(f"{name} {1e3 * time:.0f} ms" for name, time in measured["tables"].items()),
     )

@@ -7,12 +7,11 @@ from gmpy2 import mpfr, mpq
 from mechanisms.core.cells import WORD, Cells
 from mechanisms.core.gaussian_tails import Enclosure
 from mechanisms.core.inversion import inverted
-from mechanisms.core.laws import HEIGHT_BITS
+from mechanisms.core.laws import HEIGHT_BITS, last_that
 from mechanisms.core.rounding import rounding
 from mechanisms.randomness import RandomBits
 
 _GUARD_BITS = 64
-_PRECISION = 128
 
 
 class Remainder:
@@ -35,23 +34,11 @@ class Remainder:
         return Enclosure(*ends)
 
     def draw(self, word: int, bits: RandomBits) -> int:
-        """Draw an outcome by a word and the bits that follow it."""
-        return inverted(self, word, self.guess(mpq(2 * word + 1, 2 << WORD)), bits)
-
-    def guess(self, uniform: float | mpq) -> int:
-        """Find the outcome of a uniform by Newton's method, or by halving where that leads away from it.
-
-        A wrong one costs time and nothing else.
-        """
+        """Draw an outcome by a word and the bits that follow it, from a guess by the law's rough tails."""
         cells, law = self._cells, self._cells.law
-        above = mpq(uniform) * cells.remaining
-        low, high = law.guess(1 - (cells.remaining - above)) - 2, law.guess(above) + 2
-        outcome, following = low, (low + high) // 2
-        while following != outcome and high - low > 1:
-            outcome = following if low < following < high else (low + high) // 2
-            excess = mpq(law.tail(outcome, _PRECISION).lower) - cells.given(outcome) - above
-            low, high = (outcome, high) if excess > 0 else (low, outcome)
-            density = mpq(law.heights([abs(outcome)])[0], 1 << HEIGHT_BITS)
-            density += cells.given(outcome + 1) - cells.given(outcome)
-            following = outcome + int(excess // density) if density > 0 else low
-        return outcome if following == outcome else low
+        above = mpq(2 * word + 1, 2 << WORD) * cells.remaining
+
+        def is_reached(outcome: int) -> bool:
+            return law.rough_tail(outcome) > (above + cells.given(outcome)) * 2**HEIGHT_BITS
+
+        return inverted(self, word, last_that(is_reached, 0, int(law.spread) + 1), bits)
