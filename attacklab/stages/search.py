@@ -24,6 +24,7 @@ import warnings
 from collections.abc import Callable, Iterator, MappingView, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import cloudpickle
@@ -32,6 +33,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 from hypothesis import target as towards
+from hypothesis.configuration import set_hypothesis_home_dir
 
 from attacklab.model.claims.base import require_numbers
 from attacklab.model.claims.stability import number_text
@@ -239,14 +241,14 @@ def stability(stage: Stage, *, relax: float = 0.0, seed: int = 0, seconds: float
 def _in_its_own_process(study: _Study) -> Finding:
     """The finding of a search in another process, which ends where a call takes too long."""
     longest = WAITING * (study.seconds + SHRINK_SECONDS + LONGEST_CALL)
-    with tempfile.NamedTemporaryFile(buffering=0) as notes:
-        notes.write(pickle.dumps(((), 0, None)))
+    with tempfile.TemporaryDirectory() as folder:
+        notes = Path(folder) / "notes"
+        notes.write_bytes(pickle.dumps(((), 0, None)))
         try:
-            (finding,) = run_in_fresh_processes([(_limited, (study, notes.name))], seconds=longest)
+            (finding,) = run_in_fresh_processes([(_limited, (study, notes))], seconds=longest)
             return finding  # type: ignore[no-any-return]
         except NoAnswer as error:
-            notes.seek(0)
-            ended, (pair, tried, worst) = error, pickle.load(notes)  # noqa: S301 - that process wrote it
+            ended, (pair, tried, worst) = error, pickle.loads(notes.read_bytes())  # noqa: S301 - that process wrote it
     if study.seconds and worst and worst[0] > study.allowed:  # what was found before is a finding
         return _in_its_own_process(replace(study, seconds=0, tried=tried, worst=worst, answered=True))
     is_late = isinstance(ended, TooLate) or "SIGXCPU" in str(ended)
@@ -256,12 +258,13 @@ def _in_its_own_process(study: _Study) -> Finding:
     return replace(study, tried=tried).finding(Verdict.ERROR, reason)
 
 
-def _limited(study: _Study, notes: str) -> Finding:
+def _limited(study: _Study, notes: Path) -> Finding:
     """Search in a process that ends where a call takes too long, even in code that hears no signal of Python's."""
     import resource  # there is none on Windows
 
     most = math.ceil(time.process_time() + study.seconds + SHRINK_SECONDS) + LONGEST_CALL
     resource.setrlimit(resource.RLIMIT_CPU, (most, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+    set_hypothesis_home_dir(notes.parent)  # what Hypothesis knows of modules is not for the user's folder
     return _searched_for(replace(study, notes=os.open(notes, os.O_WRONLY)))
 
 
