@@ -20,10 +20,10 @@ from attacklab.align.solve import candidates, common, loss_of_choices
 from attacklab.draws import Law, Run
 
 MOST_SHIFTS = 32
-"""So many shifts are tried of one form of the output."""
+"""Number of shifts tried for one form of the output."""
 
 EDGES = 3
-"""At the edges of so many outcomes of one form the shifts are tried as well."""
+"""Number of outcomes of one form whose edges are tried as shifts too."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def align(question: Question, trials: Sequence[Trial]) -> Shifts:
 
 
 def _by_integers(group: Sequence[Trial]) -> Iterator[list[Trial]]:
-    """Outcomes of one form, apart by the integers that they give; all of them, if they give none."""
+    """Group outcomes of one form by the integers in them; one group if they hold no integer."""
     apart: dict[Any, list[Trial]] = defaultdict(list)
     for trial in group:
         apart[tuple(value for value in trial.parts.numbers.values() if value == math.floor(value))].append(trial)

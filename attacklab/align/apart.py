@@ -133,7 +133,7 @@ def _excess_of_shifts(shares: Mapping[Unit, float], claim: Claim) -> Excess | No
 
 @dataclass(frozen=True)
 class _Affine:
-    """An output that follows its draws evenly: numbers = slopes · (draws in scales) + offset."""
+    """An output that is linear in its draws: numbers = slopes · (draws in scales) + offset."""
 
     names: tuple[str, ...]
     slopes: Doubles

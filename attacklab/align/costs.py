@@ -31,7 +31,7 @@ class Cost:
 
 
 def keeps(claim: Claim, cost: Cost) -> bool:
-    """Whether a mechanism with this cost at every outcome keeps a claim, as far as it is known to."""
+    """Whether a mechanism with this cost at every outcome is known to keep a claim."""
     epsilon, mu, allowed = cost.epsilon, cost.mu, 1 + ROUNDING_SLACK
     if not epsilon and not mu:
         return True
@@ -84,7 +84,7 @@ def delta_of(cost: Cost, epsilon: float) -> float:
 
 
 def laplace_delta(epsilon: float, at: float) -> float:
-    """The δ at an ε of Laplace noise that is shifted by so many scales."""
+    """The δ at an ε of Laplace noise, shifted by a number of scales."""
     return max(0.0, -math.expm1((at - epsilon) / 2))
 
 

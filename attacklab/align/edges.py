@@ -13,7 +13,7 @@ LADDER = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 40.0)
 """How far a draw is moved to restore a decision, in scales, before the edges tell it exactly."""
 
 FARTHEST = 4096.0
-"""No edge is looked for beyond so many scales."""
+"""How far an edge is looked for, in noise scales."""
 
 
 def by_decision(question: Question, trial: Trial, unit: Unit, base: Shift) -> Iterator[Shift]:

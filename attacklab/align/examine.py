@@ -31,7 +31,7 @@ from attacklab.draws.places import NOWHERE, Site
 from attacklab.model.claims import Claim
 
 MOST_RUNS = 3000
-"""So many runs are made for one direction of a pair."""
+"""Number of runs for one direction of a pair."""
 
 
 FINE = 1e-3

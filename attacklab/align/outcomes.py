@@ -19,7 +19,7 @@ from attacklab.draws import Draw, Draws, Law, Run
 from attacklab.draws.record import Key
 
 FRESH = 8
-"""So many fresh outcomes are tried on each input."""
+"""Number of fresh outcomes tried on each input."""
 
 MOVES = (-0.7, 0.4, 5.0, -5.0, 40.0, -40.0, 1000.0, -1000.0)
 """How far all draws of an outcome are moved, in scales: little, far, and beyond where any bound clips."""
@@ -28,10 +28,10 @@ SHARES = (1e-9, 0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 1 - 1e-9)
 """Where a uniform draw is put."""
 
 MOST_COINS = 8
-"""So many numbers that are uniform or chosen are put everywhere; with more, nothing is passed."""
+"""Most uniform or chosen numbers whose values are all tried; with more of them, nothing passes."""
 
 MOST_ALONE = 12
-"""So many draws are moved each alone."""
+"""Number of draws that are each moved alone."""
 
 Give = Callable[[Any, Draws], Run]
 UnitKey = tuple[Key, int]
@@ -61,7 +61,7 @@ class Exhausted(Exception):
 
 @dataclass
 class Counted:
-    """A release that is run so many times at most."""
+    """A release with a limit on the number of its runs."""
 
     give: Give
     left: int
@@ -156,7 +156,7 @@ def shifted(run: Run, shift: Shift) -> dict[int, Any]:
 
 
 def question_of(give: Give, first: Any, second: Any, seeds: Sequence[int]) -> tuple[Question, list[Run]]:
-    """The question that two inputs are, with fresh runs on the first."""
+    """Run the first input afresh, and pair those runs with the second input."""
     runs = [give(first, Draws.fresh(seed)) for seed in seeds]
     others = [give(second, Draws.fresh(seed)) for seed in seeds[:2]]
     known = fixed_among(runs[:2]) | fixed_among(others)
@@ -233,7 +233,7 @@ def _thresholds(question: Question, run: Run, place: int, put: Sequence[Trial]) 
 
 
 def untried(question: Question, run: Run) -> str:
-    """Why the outcomes that are tried are too few to pass anything; empty if they are not."""
+    """Why too few outcomes were tried for a pass; empty if there were enough."""
     if not run.draws:
         return "no draws were recorded"
     others = [draw for _, draw in question.others(run)]
@@ -254,7 +254,7 @@ def _move(unit: Unit, by: float) -> float:
 
 
 def _elsewhere(draw: Draw) -> Iterator[Any]:
-    """Other values of a uniform draw, or of a choice."""
+    """Other values that a uniform draw or a choice could have taken."""
     values = np.asarray(draw.value)
     if draw.among and draw.among[-1] - draw.among[0] >= sys.maxsize:
         return  # as the bits of a seed have: more than a length can hold

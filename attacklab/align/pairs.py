@@ -1,4 +1,4 @@
-"""The neighbours that are tried: those that are named, those of the domain, and floats at their worst."""
+"""The neighbours that are tried: declared pairs, pairs of the domain, and the worst pairs of floats."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LARGE = 2.0**53
 """From here on doubles are further than 1 apart, so that adding a record may change nothing, or twice as much."""
 
 MOST_LISTED = 1 << 10
-"""So many pairs of a domain are put in order."""
+"""Number of pairs of a domain that are sorted."""
 
 MOST_RECORDS = 256
 MOST_SUMMED = 1024

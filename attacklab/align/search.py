@@ -14,7 +14,7 @@ from attacklab.model.neighbours import NeighbouringPair, as_array
 from attacklab.model.targets import Target
 
 LONGEST = 12
-"""So many records has the longest dataset that is searched."""
+"""Number of records in the longest dataset that is searched."""
 
 
 class _TooDearError(Exception):
@@ -31,7 +31,7 @@ def searched(
     """The smallest pair that was found to cost more than is claimed, among vectors and matrices; None if there is none.
 
     Args:
-        target: what is examined; its bounds, or those of its domain, are those of the numbers.
+        target: what is examined; its bounds, or the bounds of its domain, hold for the numbers.
         template: a pair of the form that is searched.
         examined: examines a pair.
         most: how many pairs are examined.

@@ -22,7 +22,7 @@ STEPS, FAR_STEP = (1e-3, 1.0), 64.0
 """By how many scales a draw is moved to see what follows it; rounding hides small steps, and bends are not far."""
 
 TOGETHER, ROUNDS, DIGITS = 8, 10, 6
-"""So many outcomes are solved together, in so many steps at most, and to so many digits in scales first."""
+"""Outcomes solved together, most steps of the solver, and digits (in noise scales) of its first answer."""
 
 Doubles = NDArray[np.float64]
 
@@ -70,7 +70,7 @@ def common(question: Question, group: Sequence[Trial]) -> Iterator[Shift]:
 
 
 def _newton_step(question: Question, pairs: Sequence[tuple[Parts, Trial]], units: Sequence[Unit]) -> Shift | None:
-    """The shift that makes up for the differences of outcomes, by their slopes; None if some outcome has none."""
+    """One Newton step: the shift that cancels the differences of outcomes; None if an outcome has no slope."""
     rates = list[Doubles]()
     for _, answer in pairs:
         rate = slopes(question.reversed(), answer, units, STEPS[0])

@@ -86,5 +86,5 @@ ALL_ATTACKS: tuple[Attack, ...] = (*ATTACKS, AlignmentAttack())
 
 
 def sized(attack: Attack, trials: int) -> Attack:
-    """The attack as an audit of so many trials runs it: learning from as many outputs as that warrants."""
+    """The attack with a learning sample whose size suits an audit of this number of trials."""
     return attack.within(trials) if isinstance(attack, Learning) else attack

@@ -196,7 +196,7 @@ class Learning(Attack, Protocol):
         ...
 
     def within(self, trials: int) -> Learning:
-        """The attack with as much to learn from as an audit of so many trials warrants."""
+        """The attack with a learning sample whose size suits an audit of this number of trials."""
         ...
 
 

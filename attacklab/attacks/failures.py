@@ -119,7 +119,7 @@ def sampled(probe: Probe, input_: Any, trials: int) -> Outputs:
 
 
 def answered(probe: Probe, input_: Any, trials: int) -> Outputs:
-    """Outputs; if the target fails, those of the smaller draws, or at last of the single ones, in which it does not.
+    """Outputs; where the target fails on many at once, the outputs of smaller draws, or of single ones.
 
     Raises:
         TargetError: it failed in all of them.

@@ -109,7 +109,7 @@ class _Axis:
         return None
 
     def jumps(self, first: Any, second: Any) -> bool:
-        """Whether the typical output moves between two answers by more than they and the noise explain."""
+        """Whether the typical output moves between two answers by more than the answers and the noise explain."""
         return abs(self.moved(second, CONFIRMED) - self.moved(first, CONFIRMED)) > self.noise
 
     def moved(self, answer: Any, probed: int = PROBED) -> float:

@@ -141,7 +141,7 @@ def _most_apart(target: Target, probe: Probe) -> list[NeighbouringPair]:
 
 
 def _pairs(target: Target) -> Iterator[NeighbouringPair]:
-    """The declared pairs, and those of records at two bounds; where the input is something else, its domain's."""
+    """The declared pairs, and pairs of records at two bounds; for another input, the pairs of its domain."""
     yield from target.pairs
     domain = target.domain
     if target.kind is not Kind.DATASET:
@@ -155,7 +155,7 @@ def _pairs(target: Target) -> Iterator[NeighbouringPair]:
 
 
 def _of_two_values(lower: float, upper: float, size: int, relation: Relation | None) -> Iterator[NeighbouringPair]:
-    """Some of so many records at the upper bound, against one more of them there, or one record more at either."""
+    """Some records at the upper bound; the neighbour has one more there, or one record more at either bound."""
     near = {size * quarter // 4 + step for quarter in range(5) for step in (-2, -1, 0, 1, 2)}
     for uppers in range(size + 1) if size <= MOST_SIZES else sorted(near & {*range(size + 1)}):
         records = on_path(lower, upper, size, uppers)
@@ -197,7 +197,7 @@ def _ratio(spreads: Sequence[float | None]) -> float:
 
 
 def _at_jump(pair: NeighbouringPair, outputs: Sequence[NDArray[np.float64]]) -> Scenario:
-    """The bet on the exact answer of the side without noise, or else on outputs far from the narrower side's answer."""
+    """Bet on the exact answer if one side has no noise, otherwise on outputs far from the narrower side's answer."""
     (narrow, _, place), (wide, _, _) = sorted(
         (float(_spread(values) or 0.0), typical(values), place) for place, values in enumerate(outputs)
     )

@@ -63,7 +63,7 @@ class Bet:
         return self.wins(*self.view.look(outputs, self.model.answers))
 
     def wins(self, rows: Floats, widths: Doubles) -> Bools:
-        """Which rows win the bet, as the view shows them."""
+        """Which rows win the bet; True for each row that does."""
         inside = reached(self.model, rows, widths, self.backed)
         rest = np.flatnonzero(inside)
         inside[rest] = ~reached(self.model, rows[rest], widths[rest], self.excluded)
@@ -157,7 +157,7 @@ def _blind(number: NoisyNumber, models_of: Callable[[View], Sequence[Model]]) ->
 
 
 def _ranked(claim: PrivacyClaim, number: NoisyNumber, models: Sequence[Model], answers: int) -> list[Ranked]:
-    """The bets by these models that won, with the evidence a trial that each promises."""
+    """The winning bets of these models, each with its expected evidence per trial."""
     return [(float(expected_evidence([claim], *rates)), number, bet) for rates, bet in _bets(number, models, answers)]
 
 

@@ -186,5 +186,5 @@ def _open(equations: Forms, word: int) -> Forms:
 
 
 def _numbers(unknowns: int) -> NDArray[np.intp]:
-    """The numbers of the unknowns; those of the first output come last, so that the others are solved for first."""
+    """Numbers for the unknowns; the first output's come last, so that the others are solved for first."""
     return np.arange(unknowns)[::-1]

@@ -67,7 +67,7 @@ OFTEN = 0.1
 evidence takes more calls than these."""
 
 APART = 4.0
-"""Numbers lie on a grid if their differences are whole steps, and half of them are no more than so many steps."""
+"""Numbers lie on a grid if their differences are whole steps; half of the differences may have at most this many."""
 
 MOST_STEPS = 1 << 16  # by how many steps a utility is raised at the most until its outcome wins
 COLUMNS = 8  # how many numbers of an output are looked at by themselves
@@ -140,7 +140,7 @@ def _pairs(target: Target) -> Iterator[NeighbouringPair]:
 
 
 def _step(target: Target, step: int, outcome: int = 0) -> NeighbouringPair:
-    """Utilities of which one is raised by so many steps, and by one more."""
+    """Two lists of utilities: one utility is raised by a number of steps, and by one step more."""
     gap = power_of_two_within(target.sensitivity)
     sides = [np.zeros(OUTCOMES), np.zeros(OUTCOMES)]
     for raised, side in enumerate(sides):

@@ -124,7 +124,7 @@ class GridPoints:
 
 
 def too_many(candidates: Integers) -> Bools:
-    """Which counts are not worth a search: with so many candidates, one is taken to give the output."""
+    """Which counts need no search: with this many candidates, one surely gives the output."""
     return np.greater(candidates, MOST_POINTS)
 
 
@@ -516,7 +516,7 @@ def _second_first(rows: Rows, outputs: Floats, half_widths: Doubles, answer: flo
 def _noise(
     outputs: Floats, half_widths: Doubles, answer: float, sigma: float, half_ulps: int
 ) -> tuple[float, Doubles, Doubles]:
-    """The unit roundoff of the format, the noise in units of σ, and its greatest error with the sampler's half ulps."""
+    """The format's unit roundoff, the noise in units of σ, and the largest error of the noise (half ulps included)."""
     grid = float(np.finfo(outputs.dtype).eps) / 2
     true_answer, scale = (float(outputs.dtype.type(value)) for value in (answer, sigma))
     noise = (outputs.astype(np.float64) - true_answer) / scale

@@ -111,7 +111,7 @@ class TruncatedAddition(OfKinds, kinds={Kind.SELECTION}):
         return DEPTHS * self.learning
 
     def within(self, trials: int) -> TruncatedAddition:
-        """The attack with as many outputs at a depth as an audit of so many trials warrants."""
+        """The attack with a number of outputs at a depth that suits an audit of this number of trials."""
         return replace(self, learning=max(LEAST_LEARNING, min(self.learning, trials // OF_TRIALS)))
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
@@ -206,14 +206,14 @@ class _Scale:
 
 
 def _is_dear(scale: _Scale, probe: Probe, lights: int) -> bool:
-    """Whether the target draws noise for each of so many light outcomes, by the random words that it takes."""
+    """Whether the target draws noise for each of the light outcomes, judged by the random words that it takes."""
     with contextlib.suppress(*NO_PAIR):
         return is_dear(probe, scale.one_unit(np.zeros(lights, dtype=np.int64)).first)
     return False
 
 
 def _swept(scale: _Scale, probe: Probe, lights: int, outputs: int) -> Iterator[tuple[float, Scenario]]:
-    """Pairs on which the share of so many light outcomes seems to break the claim, and how clearly.
+    """Pairs on which the share of the light outcomes seems to break the claim, and how clearly.
 
     One straddles the steepest fall, one ends where the share has fallen most clearly behind, and one straddles the
     steepest rise, against which no move of the heavy outcome helps.

@@ -46,16 +46,16 @@ NAME = "alignment"
 FLAW = "the code around the noise loses more than is claimed"
 
 CONFIRMING = 400
-"""So many fresh outputs of either input decide what a part without noise was taken to show."""
+"""Number of fresh outputs of each input that confirm a part without noise."""
 
 GRAIN = 1e-3
 """Floats are rounded to this part of the least scale of noise or of the output: far above their own low bits."""
 
 MOST_PAIRS, MOST_RUNS = 50, 20_000
-"""So many pairs are aligned, and none is begun after so many runs."""
+"""Most pairs that are aligned, and the number of runs after which no new pair is begun."""
 
 MOST_SAMPLED, SHORT_ROUND, SAMPLED_TRIALS = 3, 1_000, 30_000
-"""The black box samples so many of the pairs without a witness, and judges an event on so many trials in two rounds."""
+"""Pairs without a witness that the black box samples, and trials of an event in two rounds."""
 
 Audit: TypeAlias = Callable[..., Sequence[Finding]]
 """The audit by samples, as `referee.audit`."""
@@ -116,7 +116,7 @@ def alignment(
 ) -> Finding:
     """Align the pairs of a target, and say what that means for its claim.
 
-    The pairs are those that are declared, those of the domain, floats at their worst, and what a search finds.
+    The pairs: declared ones, pairs of the domain, the worst pairs of floats, and what a search finds.
 
     Args:
         target: what is examined; in this process, as its draws are watched.

@@ -30,7 +30,7 @@ MEASURED, SHARE = 1_000, 500
 
 
 class Clock:
-    """Takes the time that outputs take to draw, of so many seconds."""
+    """Measures how long outputs take to draw, and what is left of the seconds."""
 
     def __init__(self, seconds: float, draws: Draws) -> None:
         self._seconds, self._draws = seconds, draws
@@ -79,7 +79,7 @@ class Clock:
         return self._timed(request)
 
     def charge(self, seconds: float, outputs: int, rate: float) -> None:
-        """Take off what so many outputs cost, or the seconds themselves where outputs are slow."""
+        """Subtract the cost of a number of outputs; for slow outputs, the seconds that passed."""
         self._spent += seconds
         self._charged += cost(outputs, rate) if rate < FAST else seconds
 
@@ -102,7 +102,7 @@ class Clock:
 
 
 def cost(outputs: int, rate: float) -> float:
-    """The seconds that so many outputs take at a rate; none as long as no output was drawn."""
+    """The seconds that a number of outputs take at a rate; 0 before any output was drawn."""
     price = next((price for below, price in PRICES if rate < below), rate)
     return outputs * price if math.isfinite(price) else 0.0
 

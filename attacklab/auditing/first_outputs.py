@@ -33,7 +33,7 @@ PAIRS, OUTPUTS, MOST_OUTPUTS = 100, 64, 1 << 14
 INSTALLED = re.compile(
     r"[/\\](site|dist)-packages[/\\]|[/\\]lib[/\\]python3|" + re.escape(str(Path(__file__).parents[1]))
 )
-"""Files whose lines are not those of a target, this package among them."""
+"""Folders whose code is not the target's, this package among them."""
 
 VARY = "If it is, give a pair on which its outputs vary"
 
@@ -84,7 +84,7 @@ def _same(name: str, count: int, *, nothing: bool) -> str:
 
 
 def _asked(pairs: Sequence[NeighbouringPair]) -> Iterator[tuple[Any, int]]:
-    """The inputs, and how many outputs of each to look at: few of every pair, and at last many of the first."""
+    """The inputs, with the number of outputs to look at: few for every pair, then many for the first input."""
     for pair, most in [*((pair, OUTPUTS) for pair in pairs), *((pair, MOST_OUTPUTS) for pair in pairs[:1])]:
         count = 2  # two outputs are enough for most targets
         while count <= most:

@@ -40,7 +40,7 @@ class Weakness:
 class Flaw:
     """A flaw."""
 
-    name: str  # that of the attack that looks for it, or one of `repairs.NAMES`
+    name: str  # the name of the attack that looks for it, or one of `repairs.NAMES`
     code: str  # its number, which never changes and is never given to another flaw
     title: str  # two words for it, for a narrow column
     sentence: str  # what it is, in at most 40 characters

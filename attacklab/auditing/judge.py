@@ -69,10 +69,10 @@ PROVE_INSTEAD = "; prove it instead (attacklab prove)"
 ADVICE = "raise --trials (in Python trials=, or seconds=)"
 
 EARLY = 4
-"""The evidence is not looked at before so many times fewer trials than are needed at the rates seen."""
+"""How many times earlier than expected the evidence is first looked at."""
 
 SUSPICIOUS = 20.0
-"""Odds against the claim that fresh trials reach in one of so many cases at most where it is true; see `betting`."""
+"""Odds against the claim; if it is true, fresh trials reach them in at most one case in this number. See `betting`."""
 
 PLAUSIBLE = 0.2
 """The confidence at which rates may lie beyond those seen, half of it on either side: about 1.3 standard errors."""
@@ -87,7 +87,7 @@ Plan: TypeAlias = "tuple[PlannedScenario, ...] | Finding"
 
 @dataclass(frozen=True)
 class Rules:
-    """What holds for all attacks of an audit."""
+    """The settings that all attacks of an audit share."""
 
     draws: Draws
     seed: int  # what all randomness is derived from
@@ -322,7 +322,7 @@ def points_of(claim: Claim) -> tuple[PrivacyClaim, ...]:
 
 
 def _is_testable(claim: Claim, trials: int, alpha: float) -> bool:
-    """Whether any event at all could refute a claim in so many trials, or in as many as anybody is asked to spend."""
+    """Whether any event could refute a claim within the trials, or within the most that a user is asked for."""
     return any(can_refute(point, max(trials, LARGEST_BUDGET), alpha) for point in points_of(claim))
 
 

@@ -249,7 +249,7 @@ def _aligned(
 def _turns(
     rules: Rules, attacks: Sequence[Attack], alpha: float, trials: int | None, seconds: float | None, again: Again
 ) -> list[Turn]:
-    """The attacks with their shares of α; where trials are given, each has looked for its scenarios."""
+    """The attacks with their shares of α; with a given number of trials, each has already found its scenarios."""
     clock = None if trials else Clock(seconds or DEFAULT_SECONDS, rules.draws)
     turns = [Turn(attack, sized(attack, trials or STEPS[0]), rules, clock, again) for attack in attacks]
     trying = [isinstance(turn.plan, tuple) if trials else turn.applies for turn in turns]

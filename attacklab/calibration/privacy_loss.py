@@ -33,7 +33,7 @@ COARSE = 400
 """Cells of one release in the sketch that says where the fine grid has to lie."""
 
 MOST_CELLS = 1 << 21
-"""A composition is not put on more; the enclosure then stays as wide as it is."""
+"""Most cells of a grid for a composition; beyond that, the enclosure is not narrowed further."""
 
 SPARE_BITS = 64
 """Of a mass, beyond those of δ: roundings of 2^20 cells in 2^20 releases are then 2^−24 of δ together."""
@@ -110,7 +110,7 @@ def epsilon(parts: Sequence[Part], delta: float, *, width: float = 1e-4) -> Inte
 
 
 def sampled_gaussian_epsilon(sigma: float, rate: float, steps: int, delta: float) -> Interval:
-    """Enclose the least ε of so many steps of noise with σ times the sensitivity on Poisson samples."""
+    """Enclose the least ε of a number of steps on Poisson samples, with noise of σ times the sensitivity."""
     return epsilon([Part("gaussian", 1 / Fraction(sigma), rate, steps)], delta)
 
 

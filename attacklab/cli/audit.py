@@ -138,4 +138,4 @@ def _interruptible(show: Callable[[list[Finding]], object]) -> Iterator[None]:
 
 
 def _silent(_: str) -> None:
-    """Say nothing of rates and trials, which are for whoever asks for all."""
+    """Drop messages on rates and trials, which only --verbose shows."""

@@ -190,7 +190,7 @@ def _show_each(audited: Audited, verbose: bool | None) -> None:
 
 
 def show(findings: Sequence[Finding], place: Place | None = None, *, verbose: bool | None = None) -> None:
-    """Print one screen; of that the first line only, or below it all that is known of each finding."""
+    """Print one screen; its first line only (`verbose=False`), or every finding below it (`verbose=True`)."""
     out = console()
     shown = screen(findings, "" if place is None else str(place))
     first, *rest = [shown.headline] if verbose is False else shown.lines(min(out.width, WIDTH))

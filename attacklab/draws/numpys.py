@@ -21,7 +21,7 @@ from attacklab.draws.record import Asked, Recorder, current
 BASE_GENERATOR, BASE_STATE = np.random.Generator, np.random.RandomState
 
 LARGEST_NUMBER = 1 << 64
-"""A seed below is a number that somebody chose, or 64 random bits; the system's own have 128."""
+"""A smaller seed was chosen by a person, or has 64 random bits; seeds from the system have 128."""
 
 Call = Callable[..., Any]
 Reader = Callable[..., Asked]

@@ -37,7 +37,7 @@ def require_agreement(
     """Find laws anew in other processes, and compare them with plain runs there.
 
     The laws are those of `sampler(input, bits)`; `find` finds that of a sampler without arguments. It took `found_in`
-    seconds here. The plain runs of one input take at most so many `seconds`.
+    seconds here. The plain runs of one input take at most `seconds`.
 
     Returns:
         How many plain runs of each input were made.

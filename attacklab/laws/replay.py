@@ -86,7 +86,7 @@ class PlainBits(RandomBits):
         return self._next_outcome() if self._gives_outcome() else super().call(sampler, *arguments)
 
     def repeat(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
-        """The next outcome of the script, or else that of the first round that is accepted."""
+        """The next outcome of the script; without one, the outcome of the first accepted round."""
         return self._next_outcome() if self._gives_outcome() else super().repeat(sampler, *arguments)
 
     def _gives_outcome(self) -> bool:

@@ -47,12 +47,12 @@ RARE = 2.0**-8
 """The mass below which outcomes are counted together, and of the smallest blocks of them."""
 
 _ROUNDING = 2.0**-50
-"""More than sums of masses as floats are off by, relative to themselves."""
+"""A bound on the relative error of sums of masses in floats."""
 
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Plain runs: how many were asked for, and the place of each one's outcome among the tags that came up."""
+    """Plain runs of a sampler: how many were asked for, and each run's outcome, as an index into the outcomes seen."""
 
     asked: int
     numbers: NDArray[np.uint32]

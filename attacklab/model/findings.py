@@ -146,7 +146,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """In how many of so many trials the event held the output of the first input, of the second, and of both."""
+    """Number of trials in which the event held the output of the first input, of the second, and of both."""
 
     first: int
     second: int
@@ -499,12 +499,12 @@ def described_pair(pair: NeighbouringPair) -> dict[str, Any]:
 
 
 def lower_text(bound: float, digits: int = 3) -> str:
-    """A lower bound in so many digits, no larger than it is."""
+    """A lower bound as text, rounded down to `digits` digits."""
     return _rounded(bound, digits, ROUND_FLOOR)
 
 
 def upper_text(bound: float, digits: int = 3) -> str:
-    """An upper bound in so many digits, no smaller than it is."""
+    """An upper bound as text, rounded up to `digits` digits."""
     return _rounded(bound, digits, ROUND_CEILING)
 
 

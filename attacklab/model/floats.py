@@ -120,11 +120,11 @@ FORMATS = (BINARY64, BINARY32, BINARY16, BFLOAT16)
 TF32 = Format("TF32", 11, -126)
 
 MOST_ROUNDED_BITS = 25
-"""Numbers of so many significant bits may be carried in doubles: sums rounded twice are as if rounded only once."""
+"""Most significant bits of numbers that doubles may carry: sums rounded twice equal sums rounded once."""
 
 
 def format_of_bits(significand_bits: int, greatest: float) -> Format | None:
-    """The format of numbers with so many significant bits.
+    """The format of numbers with a given number of significant bits.
 
     Args:
         significand_bits: p.

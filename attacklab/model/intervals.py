@@ -32,7 +32,7 @@ _precision: ContextVar[int] = ContextVar("precision", default=PRECISION)
 
 @contextlib.contextmanager
 def precision(bits: int) -> Iterator[None]:
-    """Compute with ends of so many bits inside a `with` block, for differences in which most of them cancel."""
+    """Compute with ends of `bits` bits inside a `with` block, for differences in which most bits cancel."""
     before = _precision.set(bits)
     try:
         yield

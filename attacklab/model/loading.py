@@ -242,7 +242,7 @@ def claim_of(parameter: str, value: Any) -> Claim:
 
 
 def parameters_of(claim: Claim) -> dict[str, Any]:
-    """The parameters, plain numbers, with which a function is asked for a target that claims this.
+    """The plain numbers that a function takes to make a target with this claim.
 
     Raises:
         UsageError: no parameters say it.

@@ -67,7 +67,7 @@ def one_by_one(function: Any) -> OneByOne:
             generators that are seeded from outside.
 
     Returns:
-        A release, `release(input, trials, rng)`, which returns a list of so many outputs.
+        A release, `release(input, trials, rng)`, which returns a list of `trials` outputs.
 
     Raises:
         UsageTypeError: the function cannot be called with one value, or is a class.
@@ -198,7 +198,7 @@ def as_outputs(values: Any) -> Any:
 
 
 def _takes(function: Any, count: int) -> Any:
-    """Whether a function can be called with so many values; None if it does not say."""
+    """Whether a function can be called with this number of values; None if its signature is unknown."""
     signature = _signature(function)
     if signature is None:
         return None
@@ -221,7 +221,7 @@ def _asks_for_rng(function: Any) -> bool:
 
 
 def _has_settings(function: Any) -> bool:
-    """Whether the second or third parameter has a default, and so is none of a release's, by its name."""
+    """Whether the second or third parameter has a default or another name, so that it is a setting."""
     signature = _signature(function)
     places = list(signature.parameters.values())[1:3] if signature is not None else []
     return any(

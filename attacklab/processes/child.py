@@ -88,7 +88,7 @@ def _loaded(spec: str, *, bare: bool, parameters: dict[str, Any]) -> tuple[Any, 
 
 
 def _plain(value: Any) -> Any:
-    """A part of a target without objects of the attacklab there."""
+    """A part of a target, with the objects of that process's attacklab as plain values."""
     if hasattr(value, "to_json"):
         return value.to_json()
     return value.value if isinstance(value, enum.Enum) else value

@@ -47,7 +47,7 @@ _kept: dict[int, Program] = {}
 def run_in_fresh_processes(calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]], *, seconds: float) -> list[Any]:
     """Make some calls at the same time, each in a process with another hash seed: the first of `HASH_SEEDS`.
 
-    What they print is lost, and their standard input is empty. All of them together have so many `seconds`.
+    What they print is lost, and their standard input is empty. Together they have `seconds`.
     What is returned are copies of what they returned.
 
     Raises:

@@ -146,7 +146,7 @@ def isolated(
 ) -> Target:
     """A Python target that runs in a child interpreter, `python`, which needs numpy and whatever the target imports.
 
-    One call of it may take so many `seconds`. The other arguments are as for `load_target`.
+    One call may take `seconds`. The other arguments are as for `load_target`.
 
     Raises:
         UsageError: a parameter is out of range, the target cannot be loaded, or this system cannot isolate it.

@@ -205,7 +205,7 @@ def replace_findings(experiment: Experiment, reports: Path, attack: str, finding
 
 
 def _write(experiment: Experiment, reports: Path, seeded: Data, timed: Data) -> tuple[Data, Data]:
-    """Write both records, explained, with their figures; the records as they were written."""
+    """Add paragraphs to both records, draw the figures and write all; return the records as written."""
     seeded, timed = _plain(seeded), _plain(timed)
     shown = {**seeded, "timings": timed["timings"]}
     for record, folder, figures, paragraph in (
@@ -240,7 +240,7 @@ def shown_data(path: Path) -> Data:
 
 
 def _shown_finding(finding: Finding) -> Data:
-    """A finding without its seconds, which are timings, and a replay of what does not apply."""
+    """A finding as JSON, without its seconds, and without a replay where the attack does not apply."""
     left_out = {"seconds", "replay"} if finding.verdict is Verdict.NOT_APPLICABLE else {"seconds"}
     return {name: value for name, value in finding.to_json().items() if name not in left_out}
 

@@ -57,7 +57,7 @@ def powered_distance(first: Any, second: Any, metric: Metric) -> Distance:
 
 
 def _combined(parts: Any, metric: Metric) -> Distance:
-    """The distance from how far numbers lie apart."""
+    """The distance of two outputs, from the distances of their numbers."""
     apart: list[Distance] = list(parts)
     if metric is Metric.LINF:
         return max(apart, default=Fraction(0))
@@ -115,7 +115,7 @@ def _of_keys(found: Mapping[Any, Any]) -> dict[Any, Fraction | str]:
 
 
 def _flat(output: Any) -> tuple[tuple[int, ...], list[Fraction | str]]:
-    """The shape of nested lists or of an array, and its numbers: each by itself, so that none takes another's type."""
+    """The shape of nested lists or of an array, and its numbers. Each number keeps its own type."""
     if isinstance(output, np.ndarray):
         return output.shape, [exact(value) for value in output.ravel()]
     if not isinstance(output, list | tuple):

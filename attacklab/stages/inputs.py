@@ -36,16 +36,16 @@ MOST_UNLIKE = 1 << 9
 """The most records of a large dataset that differ from all others; 2, 4, 8 and so on are tried."""
 
 MOST_CONSTANTS = 8
-"""So many numbers of a function's code are tried as records."""
+"""Number of constants of a function's code that are tried as records."""
 
 ALIKE = 8
-"""In large datasets that are all alike but for one record, so many of the values are tried."""
+"""Number of values tried in large datasets that are all alike but for one record."""
 
 GRID = 12
-"""So many of the values are tried in every dataset of two records and their neighbours; half as many in three."""
+"""Number of values tried in all datasets of two records and their neighbours; half as many for three records."""
 
 EQUAL = 130
-"""Datasets of 0 to so many equal records are tried. A rounded count jumps at one of these sizes."""
+"""Largest number of equal records tried, from 0 on. A rounded count jumps at one of these sizes."""
 
 MOST_LISTED = 20_000
 """A domain of more datasets than that is not exhausted."""
@@ -173,7 +173,7 @@ def _changed(stage: Stage, base: Sequence[Any], values: Iterable[Any], places: I
 
 
 def _grid(stage: Stage, values: Sequence[Any], size: int) -> Iterator[Neighbours]:
-    """Every dataset of so many of these values, and its neighbours."""
+    """Every dataset of a number of these values, and its neighbours."""
     for records in itertools.product(values, repeat=size):
         yield from _changed(stage, records, values, range(size + 1))
 
@@ -193,7 +193,7 @@ def chains(stage: Stage) -> Iterator[tuple[Callable[[int], list[Any]], list[int]
 
 
 def _equal(low: Any, high: Any, size: int | None, count: int) -> list[Any]:
-    """So many records of the second value, and the rest of a size of the first."""
+    """A number of records of the second value, and the rest of the first."""
     return [high] * count + [low] * ((size or count) - count)
 
 

@@ -61,34 +61,34 @@ from attacklab.stages.inputs import (
 NAME = "stability"
 
 MOST_PAIRS = 8_000
-"""So many pairs are tried before the search."""
+"""Number of pairs tried before the search."""
 
 SEARCHED = 300
-"""So many datasets the search then tries."""
+"""Number of datasets that the search tries."""
 
 MOST_DRAWN = 100
 """Where datasets have more records at the least, there is no search: Hypothesis draws none so large."""
 
 FIRST_PAIRS, CHAINS = 100, 0.1
-"""So many small pairs are tried before chains of neighbours, which have this part of the time."""
+"""Number of small pairs tried before chains of neighbours, and the chains' part of the time."""
 
 REMEMBERED = 4
-"""The first output of a dataset of up to so many records is kept; later outputs must equal it."""
+"""Most records of a dataset whose first output is kept; later outputs must equal it."""
 
 SLOW = 0.1
-"""Where a pair takes so many seconds, larger datasets than its own are not tried."""
+"""Seconds that a pair may take; if it takes longer, no larger datasets are tried."""
 
 SHRINK_SECONDS, SHRINKS = 3.0, 600
-"""For so many seconds, so many smaller pairs are tried of one that breaks the claim."""
+"""Seconds, and number of smaller pairs, to simplify a pair that breaks the claim."""
 
 SECONDS = 10.0
 """The most processor seconds of a run; small datasets come first."""
 
 LONGEST_CALL = 5
-"""A call that needs so many processor seconds more than the search has is ended."""
+"""Processor seconds that a call may take beyond the time of the search; then it is ended."""
 
 WAITING = 5
-"""A stage that waits, for a database say, has so many seconds for each processor second."""
+"""Seconds for each processor second, for a stage that waits, such as for a database."""
 
 AGAIN = "audit the same stage once more: nothing in it is random"
 

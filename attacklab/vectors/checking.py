@@ -33,7 +33,7 @@ LARGEST_INTEGER = 1 << 53
 """Every integer up to here is a double."""
 
 FAILURES_IN_A_ROW = 5
-"""After so many a program is asked no more."""
+"""Number of errors in a row after which a program is asked no more."""
 
 
 class Skipped(Exception):

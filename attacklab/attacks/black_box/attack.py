@@ -38,7 +38,7 @@ LEAST_LEARNING = 64
 LOOKS = 12  # all in all, about so many times as many outputs are drawn as the events of one pair are learned from
 
 OF_TRIALS = 6
-"""Events are learned from one output for so many trials at the most, so that looking costs less than judging."""
+"""Trials for each output that events are learned from, at least, so that looking costs less than judging."""
 
 MORE = 8  # to prove the largest ε, events are learned from so many times more outputs at the most
 OF_PROVING_TRIALS = 4  # they are learned from one output for so many trials then, because all trials are drawn anyway
@@ -91,12 +91,12 @@ class BlackBox(OfKinds, kinds=set(Kind)):
             raise UsageError(f"outcomes must be numbers of at least 2, not {self.outcomes}")
 
     def proving_within(self, trials: int) -> BlackBox:
-        """The attack that looks for the largest ε which a sample of so many trials proves."""
+        """The attack that looks for the largest ε that a sample of this size proves."""
         learning = max(LEAST_LEARNING, min(MORE * self.learning, trials // OF_PROVING_TRIALS))
         return replace(self, learning=learning, proving=True)
 
     def within(self, trials: int) -> BlackBox:
-        """The attack with as much to learn from as an audit of so many trials warrants."""
+        """The attack with a learning sample whose size suits an audit of this number of trials."""
         return replace(self, learning=max(LEAST_LEARNING, min(self.learning, trials // OF_TRIALS)))
 
     @property
@@ -147,7 +147,7 @@ class BlackBox(OfKinds, kinds=set(Kind)):
         return max(1, self.kept // OBJECTS) if objects else self.kept
 
     def _outputs(self, draw: Draw, pair: NeighbouringPair, pairs: int) -> int:
-        """How many outputs the events of each of so many pairs are learned from."""
+        """Number of outputs of each pair to learn events from, for this number of pairs."""
         outputs = min(self.learning, self.learning * self.kept // pairs)
         if any(side.dtype == object for side in draw(pair, LEAST_LEARNING)):
             outputs //= OBJECTS

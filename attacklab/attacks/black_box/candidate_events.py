@@ -218,7 +218,7 @@ def _best_intervals(score: Score, learning: Learning, ranking: Learning, ranks: 
 def _clarity(
     first: NDArray[np.int64], second: NDArray[np.int64], trials: int, claims: Sequence[PrivacyClaim]
 ) -> Doubles:
-    """The evidence a trial that is expected at the rates seen.
+    """The expected evidence of one trial, at the rates seen.
 
     A fraction of a hit and of a miss is added on both sides: as much as a rate that just keeps the claim would show of
     the second input, were half a hit added. So it drowns no event at a large ε, where a whole one would.

@@ -1,4 +1,4 @@
-"""All scores of a sample of outputs: those of each feature by itself, of all together, and of the whole output."""
+"""All scores of a sample of outputs: of each feature, of all features together, and of the whole output."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def _ends(ordered: Doubles) -> Doubles:
 
 
 def _told(rule: Score, learning: Learning) -> float:
-    """How far apart the two inputs are in a rule, in its standard deviations."""
+    """How far apart a rule's mean scores of the two inputs are, in standard deviations."""
     scores = rule.of(learning.outputs)
     apart = scores[learning.of_first].mean() - scores[~learning.of_first].mean()
     return abs(float(apart)) / (float(scores.std()) + 1e-9)

@@ -76,7 +76,7 @@ def screened(
         proving: whether to compare them by the ε that they promise to prove.
 
     Returns:
-        So many pairs, the best first, or all if they are no more.
+        This number of pairs, the best first; all if there are fewer.
     """
     rounds = max(1, math.ceil(math.log(max(1, len(pairs) / kept), FACTOR)))
     left = list(pairs)
@@ -123,7 +123,7 @@ def all_failed(outputs: Outputs) -> bool:
 
 
 def told_apart(first: Outputs, second: Outputs, claim: PrivacyClaim, *, proving: bool = False) -> float:
-    """The evidence a trial that the best of some simple bets promises, by the rates that are seen; or the ε.
+    """The expected evidence of one trial for the best of some simple bets, or the ε that the bet would prove.
 
     Half a hit and half a miss are added on either side, so that nothing is taken for impossible.
 

@@ -113,7 +113,7 @@ def _common(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _without_padding(dtype: np.dtype[Any], data: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The bytes of numbers without those of x87 extended precision that hold nothing."""
+    """The bytes of numbers, without the padding bytes of x87 extended precision."""
     if dtype.kind != "f" or dtype.itemsize != 16 or np.finfo(dtype).nmant != 63:
         return data
     return data.reshape(len(data), -1, 16)[:, :, :10].reshape(len(data), -1)

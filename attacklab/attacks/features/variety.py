@@ -38,7 +38,7 @@ def _rows(count: int, of_first: NDArray[np.bool_] | None, most: int) -> NDArray[
 
 
 def _told(numbers: NDArray[np.float64], of_first: NDArray[np.bool_] | None) -> float:
-    """How much a feature varies; for two inputs, by how many standard errors its ranks or bits differ."""
+    """How much a feature varies; for two inputs, the standard errors between their ranks or bits."""
     if of_first is None:
         return float(len(np.unique(numbers)))
     if not np.isfinite(numbers).any() or numbers.min() == numbers.max():

@@ -145,7 +145,7 @@ def _to_text(value: Any) -> str:
 
 
 def run_checker(path: Path, checker: Path, *, seconds: float | None = None) -> Answer:
-    """Run the checker on a certificate, in a process of its own that is ended after so many seconds."""
+    """Run the checker on a certificate, in a process of its own that is ended after `seconds`."""
     command = [sys.executable, str(checker.resolve()), str(path.resolve())]
     try:
         done = subprocess.run(  # noqa: S603 - the user's own checker

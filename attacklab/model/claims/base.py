@@ -55,7 +55,7 @@ class Claim(ABC):
         """What the claim promises of `answers` answers together.
 
         Raises:
-            UsageError: `answers` is less than 1, or it promises nothing of so many.
+            UsageError: `answers` is less than 1, or the claim says nothing about that number of answers.
         """
 
     @abstractmethod

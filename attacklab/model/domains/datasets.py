@@ -80,7 +80,7 @@ def at_counts(usual: Any, rare: Any, usual_count: int, most: int, relation: Rela
 
 
 def repeated(distinct: Sequence[Any], relation: Relation) -> Iterator[Datasets]:
-    """Records that are all different, and one that repeats another; and the same the other way round."""
+    """Two pairs: records that are all different against records of which one repeats another; and the reverse."""
     values = list(distinct)
     if len(values) < FEW:
         return
