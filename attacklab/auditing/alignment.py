@@ -243,7 +243,7 @@ def _sampled(study: _Study, site: Site, audit: Audit, rounds: Sequence[int], alp
     named: dict[str, Any] = {"attack": NAME, "target": study.target.name}
     for finding in findings:
         if finding.refutes:
-            reason = f"{_told(site)}: {made.reason}; {finding.reason}"
+            reason = f"{_site_text(site)}: {made.reason}; {finding.reason}"
             aligned = _aligned(site, study, made, finding.samples)
             return replace(finding, reason=reason, flaw=FLAW, evidence=aligned, **named), done
     decisive = next((one for one in findings if one.verdict is Verdict.NOT_DETECTED), findings[0])
@@ -297,7 +297,7 @@ def _finding(
     samples: Samples | None = None,
 ) -> Finding:
     site = blamed(study.give, made) if verdict is Verdict.VIOLATED else _own_line(made)
-    told = f"{_told(site)}: {reason}" if verdict is Verdict.VIOLATED else reason
+    told = f"{_site_text(site)}: {reason}" if verdict is Verdict.VIOLATED else reason
     return Finding.on(
         study.target,
         NAME,
@@ -330,7 +330,7 @@ def _aligned(site: Site, study: _Study, made: Examined, samples: Samples | None)
     )
 
 
-def _told(site: Site) -> str:
+def _site_text(site: Site) -> str:
     return f"{from_here(site.file)}:{site.line}, {site.statement}" if site.line else "no line"
 
 

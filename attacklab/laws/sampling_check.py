@@ -75,7 +75,7 @@ def plain_runs(sampler: Callable[..., Any], arguments: tuple[Any, ...], runs: in
             outcome = sampler(*arguments, bits)
             number = known.setdefault(tag(outcome), len(known))
             if number == len(shown):
-                shown.append(_told(outcome))
+                shown.append(_outcome_text(outcome))
         except LawError:
             raise
         except BaseException as error:  # whatever the sampler raises
@@ -111,8 +111,8 @@ def compare(law: Law, runs: Runs) -> int:
                 f"an outcome that the law does not list{'' if stray is None else f', {runs.shown[stray]} among them'}"
             )
         if len(group) == 1:
-            return f"outcome {_told(outcomes[group[0]])}"
-        first, last = (_told(outcomes[group[end]]) for end in (0, -1))
+            return f"outcome {_outcome_text(outcomes[group[0]])}"
+        first, last = (_outcome_text(outcomes[group[end]]) for end in (0, -1))
         return f"one of {len(group):,} rare outcomes, in the law's order from {first} to {last},"
 
     masses = np.array([*map(float, law.masses.values()), 0.0])
@@ -170,5 +170,5 @@ def _contradicted(name: str, count: int, runs: int, reason: str) -> Contradicted
     return Contradicted(f"{event}; let the sampler depend on nothing but its arguments and the bits that it draws")
 
 
-def _told(outcome: Hashable) -> str:
+def _outcome_text(outcome: Hashable) -> str:
     return f"{reprlib.repr(outcome)} of type {type(outcome).__name__}"

@@ -113,12 +113,12 @@ def load_function(spec: str) -> Callable[..., Any]:
 
 
 def _member(module: ModuleType, name: str, spec: str) -> Any:
-    with _told(f"{spec} cannot be looked up: it raised "):  # a module or an object may compute its attributes
+    with _as_usage_error(f"{spec} cannot be looked up: it raised "):  # a module or an object may compute its attributes
         return member(module, name)
 
 
 @contextlib.contextmanager
-def _told(prefix: str, hint: str = "") -> Iterator[None]:
+def _as_usage_error(prefix: str, hint: str = "") -> Iterator[None]:
     """Tell in one line what somebody's code raised."""
     try:
         yield
@@ -280,7 +280,7 @@ def _called(maker: Callable[..., Any], spec: str, parameters: dict[str, Any]) ->
             raise UsageError(f"{spec} takes no {' or '.join(unknown)}; leave that out") from error
         raise UsageError(f"{needed} ({error})") from error
     try:
-        with _told(f"{spec} raised "):
+        with _as_usage_error(f"{spec} raised "):
             result = maker(**parameters)
     except UsageError as error:
         if isinstance(missing := error.__cause__, ModuleNotFoundError):
@@ -325,7 +325,7 @@ def _module(place: str) -> ModuleType:
         raise UsageError(f"{place} is not a Python file: its name must end in .py")
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
-    with _told(f"module {place} cannot be imported: ", near_library(place)):
+    with _as_usage_error(f"module {place} cannot be imported: ", near_library(place)):
         return importlib.import_module(place)
 
 
@@ -346,7 +346,7 @@ def _module_of_file(path: Path, place: str) -> ModuleType:
     for folder in (str(path.parent.resolve()), str(Path.cwd())):  # last, so that they hide no installed module
         if folder not in sys.path:
             sys.path.append(folder)
-    with _told(f"{place} cannot be loaded: "):
+    with _as_usage_error(f"{place} cannot be loaded: "):
         try:
             module_spec.loader.exec_module(module)
         except BaseException:

@@ -77,7 +77,7 @@ def one_by_one(function: Any) -> OneByOne:
     require_no_class(function)
     if _takes(function, 1) is False and not _asks_for_rng(function):
         raise UsageTypeError(
-            f"one_by_one calls {name_of(function)}(value), but {_told(function)}; wrap it in a function of one value"
+            f"one_by_one calls {name_of(function)}(value), but {_call_of(function)}; wrap it in a function of one value"
         )
     return OneByOne(function)
 
@@ -101,7 +101,7 @@ def as_release(function: Any) -> Any:
         return one_by_one(function)
     raise UsageTypeError(
         f"a release is called as {CALL}, and a function of one value as {name_of(function)}(value), "
-        f"but {_told(function)}; wrap it in a function of these"
+        f"but {_call_of(function)}; wrap it in a function of these"
     )
 
 
@@ -127,7 +127,7 @@ def misfit(release: Any) -> str:
             signature.bind_partial(None, None, None)
     except TypeError:
         return (
-            f"a release is called as {CALL}, but {_told(release)}; "
+            f"a release is called as {CALL}, but {_call_of(release)}; "
             f"for a function of one value write one_by_one({name_of(release)})"
         )
     return ""
@@ -237,5 +237,5 @@ def _signature(function: Any) -> Any:
         return None
 
 
-def _told(function: Any) -> str:
+def _call_of(function: Any) -> str:
     return f"{name_of(function)} takes {_signature(function)}"

@@ -108,9 +108,9 @@ def outputs_of(answer: Mapping[str, Any], trials: int) -> Outputs:
         ReleaseError: it says that the release failed.
     """
     if "failure" in answer:
-        raise NoAnswer(_told(answer))
+        raise NoAnswer(_failure_text(answer))
     if "error" in answer:
-        raise ReleaseError(_told(answer))
+        raise ReleaseError(_failure_text(answer))
     if answer.keys() not in ({"outputs"}, {"values"}):
         raise NoAnswer(f"garbage: an answer must hold outputs or values, not {', '.join(answer)[:80] or 'nothing'}")
     ((word, held),) = answer.items()
@@ -129,7 +129,7 @@ def outputs_of(answer: Mapping[str, Any], trials: int) -> Outputs:
     return outputs
 
 
-def _told(answer: Mapping[str, Any]) -> str:
+def _failure_text(answer: Mapping[str, Any]) -> str:
     return " ".join(": ".join(str(answer[key]) for key in ("failure", "error") if key in answer).split())
 
 
@@ -188,7 +188,7 @@ def _greeted(release: ProcessRelease, python: str) -> Mapping[str, Any]:
     """What the child says of its target first; a `NoAnswer` if it could not load it."""
     described = release.object_in(release.greeting())
     if "error" in described:
-        raise release.failed(_told(described))
+        raise release.failed(_failure_text(described))
     if "version" not in described:
         raise release.failed(f"{python} did not start; is it a Python with numpy installed?")
     return described

@@ -73,7 +73,7 @@ def _of_features(numbers: Sequence[Feature], others: Sequence[Feature], learning
             of_each.append((feature, rules))
             yield from rules
             yield plain_score(feature)
-    of_each.sort(key=lambda pair: -max(_told(rule, learning) for rule in pair[1]))
+    of_each.sort(key=lambda pair: -max(_separation(rule, learning) for rule in pair[1]))
     for feature, _ in of_each[:IN_DETAIL]:
         yield from _in_detail(feature, learning)
     chosen = [rules for _, rules in of_each[:WEIGHED]]
@@ -110,7 +110,7 @@ def _ends(ordered: Doubles) -> Doubles:
     return np.unique(known[(shares * len(known)).astype(np.intp)])
 
 
-def _told(rule: Score, learning: Learning) -> float:
+def _separation(rule: Score, learning: Learning) -> float:
     """How far apart a rule's mean scores of the two inputs are, in standard deviations."""
     scores = rule.of(learning.outputs)
     apart = scores[learning.of_first].mean() - scores[~learning.of_first].mean()

@@ -27,7 +27,7 @@ def most_telling(
     rows = _rows(len(values), of_first, max(16, min(LOOKED_AT, MOST_LOOKED_AT // max(1, len(reads)))))
     sample = values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
     sides = None if of_first is None else of_first[rows]
-    scores = np.array([_told(np.asarray(read(sample)).astype(np.float64), sides) for read in reads])
+    scores = np.array([_variation(np.asarray(read(sample)).astype(np.float64), sides) for read in reads])
     return sorted(np.argsort(-scores, kind="stable")[:most].tolist())
 
 
@@ -37,7 +37,7 @@ def _rows(count: int, of_first: NDArray[np.bool_] | None, most: int) -> NDArray[
     return np.concatenate([np.flatnonzero(side)[: most // 2] for side in (of_first, ~of_first)])
 
 
-def _told(numbers: NDArray[np.float64], of_first: NDArray[np.bool_] | None) -> float:
+def _variation(numbers: NDArray[np.float64], of_first: NDArray[np.bool_] | None) -> float:
     """How much a feature varies; for two inputs, the standard errors between their ranks or bits."""
     if of_first is None:
         return float(len(np.unique(numbers)))
