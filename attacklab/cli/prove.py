@@ -38,7 +38,7 @@ UP_TO = re.compile(r"up to (?P<most>\d+) of (?P<values>.+)")
 RANGE = re.compile(r"(?P<low>-?\d+)\.\.(?P<high>-?\d+)")
 
 
-@takes_target("pairs", "program", "in_env", "relax", "sensitivity")
+@takes_target("pairs", "program", "in_env", "relax")
 def command(
     asked: TargetOptions,
     inputs: Annotated[str | None, option(INPUTS, AMONG, metavar="INPUTS")] = None,

@@ -68,7 +68,6 @@ class TargetOptions:
     delta: Annotated[float | None, option(CLAIM, "Claimed δ [default: 0]")] = None
     claim: Annotated[str | None, option(CLAIM, CLAIMS, metavar="NAME=NUMBER")] = None
     relax: Annotated[float | None, option(CLAIM, "Room for rounding in a stage's claim, such as 1e-12", min=0.0)] = None
-    sensitivity: Annotated[float | None, option(CLAIM, "Sensitivity of the answer or scores [default: 1]")] = None
     bounds: Annotated[
         tuple[float, float] | None, option(CLAIM, "Least and largest record of a sum or mean", metavar="LOW HIGH")
     ] = None
@@ -117,7 +116,7 @@ class TargetOptions:
 
     def _stage(self) -> Stage:
         """A stage: its claim is a stability, and its domain is the type of a record, or which numbers records are."""
-        given = {"epsilon", "delta", "sensitivity", "bounds", "program", "in_env"}
+        given = {"epsilon", "delta", "bounds", "program", "in_env"}
         if refused := [option_of(name) for name in sorted(given) if getattr(self, name) is not None]:
             raise UsageError(f"a stage takes no {' or '.join(refused)}; leave that out")
         claim = self.claim and _claim_of(self.claim)
@@ -173,7 +172,7 @@ class TargetOptions:
 
     def claimed(self) -> dict[str, Any]:
         """What the target is told: its kind, its claim and the parameters of that kind."""
-        names = ("epsilon", "delta", "sensitivity", "relation", "bounds")
+        names = ("epsilon", "delta", "relation", "bounds")
         told = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         if self.claim is not None:
             if told.keys() & {"epsilon", "delta"}:

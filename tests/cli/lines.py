@@ -196,6 +196,9 @@ os.environ.clear()
 from t import *
 """
 
+TABLE = "[tool.attacklab]"
+LISTED = "[[tool.attacklab.targets]]\ntarget = '../t.py:sound'\nkind = 'noise'\nepsilon = 1.0\n"
+
 ACCEPTS = 'print("ACCEPTED  odd_name_1: 1-DP for all answers\\n   checked 12 cells of tables; readings grid")'
 
 FILES = {
@@ -213,6 +216,14 @@ FILES = {
     "nowhere.json": '[{"first": 0, "second": 1, "relation": null}]\n',
     "lab/pyproject.toml": '[tool.attacklab]\nexperiments = "experiments"\n',
     "lab/experiments/odd.py/inside.txt": "mine\n",
+    "listed/pyproject.toml": f"{TABLE}\nalpha = 1e-6\n{LISTED}",
+    "misspelt/pyproject.toml": f"{TABLE}\nalpah = 1\n",
+    "mistyped/pyproject.toml": f"{TABLE}\nalpha = 'small'\n",
+    "nameless/pyproject.toml": f"{TABLE}\ntargets = [{{kind = 'noise'}}]\n",
+    "optionless/pyproject.toml": f"{LISTED}json = 'out'\n",
+    "unparsed/pyproject.toml": f"{LISTED}delta = 'x'\n",
+    "unflawed/pyproject.toml": f"{TABLE}\nignore = ['AL99']\n",
+    "unrecorded/pyproject.toml": f"{TABLE}\nbaseline = 'no.json'\n{LISTED}",
 }
 """What lies in the folder in which the lines run; none of them may change it."""
 
