@@ -33,7 +33,7 @@ from attacklab.model.errors import (
 from attacklab.model.floats import default_errors, require_ieee_arithmetic
 from attacklab.model.random_bits import words_between
 from attacklab.model.targets import Outputs, Target
-from attacklab.processes.sending import CannotBeSent, sent
+from attacklab.processes.fresh import CannotBeSent, sent
 
 Load: TypeAlias = Callable[[], Target]
 Say: TypeAlias = Callable[[str], object]

@@ -26,20 +26,20 @@ from attacklab.auditing.drawing import Draws
 from attacklab.auditing.samples import REFUSES, Role, Sample, counted, replays
 from attacklab.auditing.scenarios import applies, found_scenarios
 from attacklab.auditing.statistics.betting import evidence, judge
-from attacklab.auditing.statistics.choosing import choosing_trials, expected_evidence, promised_evidence
+from attacklab.auditing.statistics.choosing import (
+    POWER,
+    choosing_trials,
+    detects,
+    expected_evidence,
+    promised_evidence,
+    smallest_detectable_advantage,
+    trials_needed,
+)
 from attacklab.auditing.statistics.inference import (
     Assessment,
     clopper_pearson,
     keeps_surely,
     largest_excess,
-)
-from attacklab.auditing.statistics.power import (
-    POWER,
-    can_refute,
-    detects,
-    fewest_trials,
-    smallest_detectable_advantage,
-    trials_needed,
 )
 from attacklab.auditing.statistics.reasons import refuted_reason
 from attacklab.model.claims import Claim, PrivacyClaim
@@ -323,7 +323,7 @@ def points_of(claim: Claim) -> tuple[PrivacyClaim, ...]:
 
 def _is_testable(claim: Claim, trials: int, alpha: float) -> bool:
     """Whether any event could refute a claim within the trials, or within the most that a user is asked for."""
-    return any(can_refute(point, max(trials, LARGEST_BUDGET), alpha) for point in points_of(claim))
+    return any(detects(point, 1.0, 0.0, max(trials, LARGEST_BUDGET), alpha) for point in points_of(claim))
 
 
 def is_settled(claim: PrivacyClaim, seen: Counts, alpha: float) -> bool:
@@ -385,7 +385,7 @@ def _undecided(
 
 def _untestable(claim: Claim, alpha: float) -> str:
     """Why no event at all can refute a claim by sampling."""
-    counts = [fewest_trials(point, alpha) for point in points_of(claim)]
+    counts = [trials_needed(point, 1.0, 0.0, alpha) for point in points_of(claim)]
     fewest = min((count for count in counts if count is not None), default=None)
     takes = "no number of trials that can be drawn" if fewest is None else f"no fewer than {_about(fewest)} trials"
     return (

@@ -12,7 +12,7 @@ from typing import Any
 
 from attacklab.auditing.ordinary import best
 from attacklab.auditing.repairs import flaw_of
-from attacklab.auditing.statistics.power import POWER
+from attacklab.auditing.statistics.choosing import POWER
 from attacklab.model.findings import WORST_FIRST, Finding, Verdict, environment, upper_text
 from attacklab.reporting.rendering import render
 from attacklab.reporting.screen import screen

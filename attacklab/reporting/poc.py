@@ -21,7 +21,7 @@ from attacklab.auditing.drawing import Draws
 from attacklab.auditing.ordinary import best
 from attacklab.auditing.scenarios import found_scenarios
 from attacklab.auditing.statistics.betting import evidence
-from attacklab.auditing.statistics.power import trials_needed
+from attacklab.auditing.statistics.choosing import trials_needed
 from attacklab.auditing.statistics.reasons import counted, odds_text
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.errors import LabError, Refused, UsageError

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from attacklab.auditing.flaws import catalogue
 from attacklab.auditing.ordinary import best
 from attacklab.auditing.repairs import flaw_of
-from attacklab.auditing.statistics.power import POWER
+from attacklab.auditing.statistics.choosing import POWER
 from attacklab.auditing.statistics.reasons import above_text
 from attacklab.model.claims import Stability
 from attacklab.model.findings import (

@@ -43,9 +43,8 @@ from attacklab.model.files import from_here
 from attacklab.model.findings import Counterexample, Finding, Reach, Scope, Verdict, described_pair
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.stage import Stage
-from attacklab.processes.fresh import run_in_fresh_processes
+from attacklab.processes.fresh import CannotBeSent, run_in_fresh_processes
 from attacklab.processes.programs import NoAnswer, TooLate
-from attacklab.processes.sending import CannotBeSent
 from attacklab.stages.distances import Distance, Unmeasurable, powered_distance
 from attacklab.stages.inputs import (
     Neighbours,

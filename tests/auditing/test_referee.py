@@ -22,8 +22,7 @@ from attacklab.auditing.judge import LARGEST_BUDGET
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.samples import BATCH_OUTPUTS, CHOOSING_GROWTH, FIRST_LOOK, GROWTH, REDRAWN
 from attacklab.auditing.statistics.betting import judge
-from attacklab.auditing.statistics.choosing import SHARE
-from attacklab.auditing.statistics.power import smallest_detectable_advantage, trials_needed
+from attacklab.auditing.statistics.choosing import SHARE, smallest_detectable_advantage, trials_needed
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.findings import Finding, Verdict, upper_text
 from attacklab.model.neighbours import NeighbouringPair, Relation

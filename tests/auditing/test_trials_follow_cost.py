@@ -17,7 +17,7 @@ from attacklab.auditing.clock import STEPS
 from attacklab.auditing.judge import DEFAULT_TRIALS, may_refute, points_of
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.samples import BATCH_BYTES, BATCH_OUTPUTS, FIRST_BATCH, Role, Sample
-from attacklab.auditing.statistics.power import trials_needed
+from attacklab.auditing.statistics.choosing import trials_needed
 from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim
 from attacklab.model.domains import Domain
 from attacklab.model.findings import Counts

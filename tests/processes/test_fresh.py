@@ -26,9 +26,8 @@ from gmpy2 import mpq
 from attacklab.draws.errors import NeverEnds
 from attacklab.model.errors import LabFault
 from attacklab.processes import fresh
-from attacklab.processes.fresh import HASH_SEEDS, run_in_fresh_processes
+from attacklab.processes.fresh import HASH_SEEDS, CannotBeSent, run_in_fresh_processes
 from attacklab.processes.programs import NoAnswer, TooLate
-from attacklab.processes.sending import CannotBeSent
 from tests.processes.looking import ends, wait_until
 
 pytestmark = pytest.mark.slow

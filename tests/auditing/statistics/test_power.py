@@ -10,10 +10,9 @@ import pytest
 from scipy import stats
 
 from attacklab.auditing.statistics.betting import evidence
-from attacklab.auditing.statistics.power import (
+from attacklab.auditing.statistics.choosing import (
     POWER,
-    can_refute,
-    fewest_trials,
+    detects,
     smallest_detectable_advantage,
     trials_needed,
 )
@@ -80,9 +79,9 @@ def test_the_unlucky_number_of_trials_that_hold_both_outputs_is_the_smallest(cla
 )
 def test_no_counts_refute_in_fewer_trials_than_those_of_an_event_of_one_input_only(claim: PrivacyClaim) -> None:
     """It wins every bet; the fewest trials are those of the best stake, and what the mean over 124 bets costs."""
-    fewest = fewest_trials(claim, 1e-6)
-    assert can_refute(claim, fewest, 1e-6)
-    assert not can_refute(claim, round(0.98 * fewest), 1e-6)
+    fewest = trials_needed(claim, 1.0, 0.0, 1e-6)
+    assert detects(claim, 1.0, 0.0, fewest, 1e-6)
+    assert not detects(claim, 1.0, 0.0, round(0.98 * fewest), 1e-6)
     gain = math.log1p((1 - claim.delta) / (math.exp(claim.epsilon) + claim.delta))
     assert math.log(2e6) <= fewest * gain <= 1.02 * math.log(124 * 2e6)
     rng = np.random.default_rng(1)
@@ -100,5 +99,5 @@ def test_an_event_that_only_one_input_shows_takes_the_trials_that_the_page_on_au
     page = (Path(__file__).parents[3] / "docs/how_to/auditing.md").read_text("utf-8")
     assert "takes 16 to 20·e^ε trials" in page
     for alpha in (1e-6, 5e-8):
-        needed = fewest_trials(PrivacyClaim(epsilon), alpha)
+        needed = trials_needed(PrivacyClaim(epsilon), 1.0, 0.0, alpha)
         assert 16 <= needed / math.exp(epsilon) <= 20
