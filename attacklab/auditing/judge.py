@@ -1,5 +1,7 @@
 """One attack on one target: its scenarios are planned, and each is judged.
 
+An attack looks at outputs that judge no event, and picks pairs and events.
+
 One sample chooses among a scenario's candidate events the one that promises most evidence (see `choosing`), and says
 how many trials it will take to refute the claim by it; a fresh sample judges it. Both samples grow until they have
 decided: the evidence against a claim may be looked at as often as one likes (see `betting`). If a call for many outputs
@@ -13,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
+import sys
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
@@ -20,11 +23,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from attacklab.attacks.base import Attack, Event, Scenario
+from attacklab.attacks.base import FEW, Attack, Event, Scenario
 from attacklab.auditing.clock import Clock
-from attacklab.auditing.drawing import Draws
-from attacklab.auditing.samples import REFUSES, Role, Sample, counted, replays
-from attacklab.auditing.scenarios import applies, found_scenarios
+from attacklab.auditing.drawing import Drawn, Draws, Request
+from attacklab.auditing.samples import NUMBER_BYTES, REFUSES, Role, Sample, counted, naming, replays, seed_of
 from attacklab.auditing.statistics.betting import evidence, judge
 from attacklab.auditing.statistics.choosing import (
     POWER,
@@ -43,9 +45,9 @@ from attacklab.auditing.statistics.inference import (
 )
 from attacklab.auditing.statistics.reasons import refuted_reason
 from attacklab.model.claims import Claim, PrivacyClaim
-from attacklab.model.errors import LabFault, OutOfTime, Refused, TargetError
+from attacklab.model.errors import LabFault, OutOfTime, OutsideDomain, Refused, TargetError
 from attacklab.model.findings import FAILURE, NO_COUNTS, Counts, Finding, Samples, Verdict, described_pair, upper_text
-from attacklab.model.targets import Target
+from attacklab.model.targets import Kind, Outputs, Target, are_numbers
 
 DEFAULT_TRIALS = 100_000
 """The outputs of either input on which an event is judged where more can hardly refute the claim."""
@@ -395,3 +397,90 @@ def _untestable(claim: Claim, alpha: float) -> str:
 
 def _about(trials: int) -> str:
     return f"{float(f'{trials:.2g}'):,.0f}"
+
+
+# What an attack finds to try
+
+
+def applies(attack: Attack, target: Target) -> bool:
+    """Whether an attack applies to a target.
+
+    Raises:
+        AttackError: the attack raised an exception.
+    """
+    with naming(attack.name):
+        return attack.applies_to(target)
+
+
+def found_scenarios(
+    draws: Draws, attack: Attack, seed: int, clock: Clock | None = None
+) -> tuple[tuple[Scenario, ...], int]:
+    """Find the scenarios of an attack on pairs that the claim covers, up to where it finds no more in the domain.
+
+    Returns:
+        The scenarios, whose inputs are as the target takes them, and about how many bytes an output has.
+
+    Raises:
+        TargetError: the target failed while it was probed.
+        AttackError: the attack failed.
+        OutOfTime: the clock leaves no time for what it would look at.
+    """
+    target = draws.target
+    if clock is not None:
+        clock.keep_half()
+    probe = Prober(target, draws if clock is None else clock.draw, seed, attack.name)
+    probe.needs_numbers = target.kind is not Kind.DATASET and not getattr(attack, "whole_outputs", False)
+    with naming(attack.name), contextlib.suppress(_NotNumbers):
+        offered = list[Scenario]()
+        with contextlib.suppress(OutsideDomain):
+            for scenario in attack.scenarios(target, probe):
+                offered.append(scenario)
+        cast = (replace(scenario, pair=target.cast_pair(scenario.pair)) for scenario in offered)
+        scenarios = tuple(scenario for scenario in cast if target.covers(scenario.pair))
+        if not probe.output_bytes:  # it looked at none
+            for scenario in scenarios if target.kind is Kind.DATASET else scenarios[:1]:
+                for input_ in (scenario.pair.first, scenario.pair.second):
+                    with contextlib.suppress(TargetError):  # what it gives where it fails is seen elsewhere
+                        probe(input_, 1)
+        return scenarios, max(NUMBER_BYTES, probe.output_bytes)
+    return (), NUMBER_BYTES
+
+
+class _NotNumbers(Exception):
+    """An attack on numbers met outputs that are not numbers."""
+
+
+class Prober:
+    """Draws outputs to look at, apart from all that any event is judged on."""
+
+    def __init__(self, target: Target, draw: Callable[[Request], Drawn], seed: int, name: str) -> None:
+        self._target, self._draw, self._seed, self.name = target, draw, seed, name
+        self._calls = 0
+        self.needs_numbers = False  # whether outputs that are not numbers are of no use to whoever looks
+        self.words = 0  # how many random words of 64 bits the target has taken from its generators
+        self.output_bytes = 0  # about how large its largest outputs were
+
+    def __call__(self, input_: object, trials: int) -> Outputs:
+        """So many outputs for an input.
+
+        Raises:
+            OutsideDomain: the domain does not hold the input.
+            TargetError: the target failed.
+            OutOfTime: the clock leaves no time for so many.
+            _NotNumbers: numbers are needed, and the outputs are something else.
+        """
+        cast = self._target.cast(input_)
+        if not self._target.takes(cast):
+            raise OutsideDomain(f"{self._target.name} was to be probed outside its domain")
+        self._calls += 1
+        request = Request(cast, trials, seed_of(self._seed, self.name, self._calls, Role.PROBE, 0, 0))
+        drawn = self._draw(request)
+        outputs = drawn.outputs
+        self.words += drawn.words
+        if trials:
+            few = outputs[:FEW]
+            size = sum(map(sys.getsizeof, few)) if few.dtype == object else few.nbytes
+            self.output_bytes = max(self.output_bytes, size // len(few))
+        if self.needs_numbers and not are_numbers(outputs):
+            raise _NotNumbers
+        return outputs

@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any
 
 from attacklab.attacks import INTEGER_CAST, MISSING_CLIP, SPECIAL_VALUES, SUM_SENSITIVITY, BlackBox
-from attacklab.auditing.repairs import explained
+from attacklab.auditing.flaws import explained
 from attacklab.auditing.statistics.betting import evidence
 from attacklab.model.findings import FAILURE, TOO_LITTLE, VALUE_OF_TEXT, Certificate, Finding, Laws
 from attacklab.model.targets import Target

@@ -31,11 +31,10 @@ from attacklab.attacks.base import Attack, Learning
 from attacklab.auditing.alignment import SAMPLED_TRIALS, alignment
 from attacklab.auditing.clock import FAST, STEPS, Clock, cost
 from attacklab.auditing.drawing import Draws, Load, Say
-from attacklab.auditing.judge import DEFAULT_TRIALS, NOT_REPLAYABLE, Plan, PlannedScenario, Rules
+from attacklab.auditing.flaws import explained
+from attacklab.auditing.judge import DEFAULT_TRIALS, NOT_REPLAYABLE, Plan, PlannedScenario, Rules, applies
 from attacklab.auditing.largest_epsilon import largest_epsilon
 from attacklab.auditing.ordinary import supported
-from attacklab.auditing.repairs import explained
-from attacklab.auditing.scenarios import applies
 from attacklab.auditing.statistics.choosing import choosing_trials
 from attacklab.auditing.statistics.inference import share_of_alpha
 from attacklab.model.claims.base import require_numbers

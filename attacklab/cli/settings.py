@@ -11,8 +11,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from attacklab.auditing.flaws import catalogue
-from attacklab.auditing.repairs import flaw_of
+from attacklab.auditing.flaws import catalogue, flaw_of
 from attacklab.cli.messages import Status, by_name, say
 from attacklab.cli.output import status_of
 from attacklab.cli.target_options import TargetOptions, option_of

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from attacklab.auditing.flaws import flaw_of
 from attacklab.auditing.ordinary import best
-from attacklab.auditing.repairs import flaw_of
 from attacklab.auditing.statistics.choosing import POWER
 from attacklab.model.findings import WORST_FIRST, Finding, Verdict, environment, upper_text
 from attacklab.reporting.rendering import render

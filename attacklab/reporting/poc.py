@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from attacklab.attacks import ALL_ATTACKS, sized
 from attacklab.attacks.failures import FAILS
 from attacklab.auditing.drawing import Draws
+from attacklab.auditing.judge import found_scenarios
 from attacklab.auditing.ordinary import best
-from attacklab.auditing.scenarios import found_scenarios
 from attacklab.auditing.statistics.betting import evidence
 from attacklab.auditing.statistics.choosing import trials_needed
 from attacklab.auditing.statistics.reasons import counted, odds_text

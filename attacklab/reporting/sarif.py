@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from attacklab.auditing.repairs import flaw_of
+from attacklab.auditing.flaws import flaw_of
 from attacklab.model.findings import Alignment, Counterexample, Finding, Verdict, environment
 from attacklab.model.plain_text import plain
 from attacklab.reporting.wording import EXAMPLE, claim_text, explanation, judged_text, repair_text

@@ -14,9 +14,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from attacklab.auditing.flaws import catalogue
+from attacklab.auditing.flaws import catalogue, flaw_of
 from attacklab.auditing.ordinary import best
-from attacklab.auditing.repairs import flaw_of
 from attacklab.auditing.statistics.choosing import POWER
 from attacklab.auditing.statistics.reasons import above_text
 from attacklab.model.claims import Stability

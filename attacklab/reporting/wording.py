@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from attacklab.auditing.flaws import Flaw
-from attacklab.auditing.repairs import NAMES, flaw_of
+from attacklab.auditing.flaws import NAMES, Flaw, flaw_of
 from attacklab.model.findings import Finding, upper_text
 
 EXAMPLE = "An example"

@@ -12,9 +12,8 @@ import pytest
 from attacklab import attacks
 from attacklab.attacks import ALL_ATTACKS
 from attacklab.attacks.base import FunctionAttack
-from attacklab.auditing.flaws import Flaw, catalogue
+from attacklab.auditing.flaws import LATTICE, NAMES, ROUNDING, Flaw, catalogue, exact_call, flaw_of
 from attacklab.auditing.referee import audit
-from attacklab.auditing.repairs import LATTICE, NAMES, ROUNDING, exact_call, flaw_of
 from attacklab.model.findings import FAILURE, ON_LATTICE, ROUNDED, TOO_LITTLE, Verdict
 from attacklab.model.targets import Target
 

@@ -11,9 +11,9 @@ import pytest
 
 from attacklab import Domain, Target
 from attacklab.attacks import LowBitLaplace, Precision, RepeatedNoise
+from attacklab.auditing.flaws import flaw_of
 from attacklab.auditing.ordinary import UNKNOWN, best, extremeness
 from attacklab.auditing.referee import audit
-from attacklab.auditing.repairs import flaw_of
 from attacklab.model.findings import FAILURE, ON_LATTICE, TOO_LITTLE, Finding, described_pair
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from tests.ideal import two_sided_geometric

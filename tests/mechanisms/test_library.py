@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from gmpy2 import mpq
 
-from attacklab.auditing.repairs import exact_call
+from attacklab.auditing.flaws import exact_call
 from attacklab.model.claims import ZeroConcentrated
 from attacklab.model.domains import Domain
 from attacklab.model.targets import Target
