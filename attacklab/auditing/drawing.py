@@ -16,6 +16,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Executor, Future
+from copy import copy
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -159,7 +160,7 @@ class Draws:
             return False
         if self._job is None:
             try:
-                self._job = sent(self.target.name, self._load or partial(_itself, self.target), self.target.version)
+                self._job = sent(self.target.name, self._load or partial(copy, self.target), self.target.version)
             except CannotBeSent as error:
                 self._executor = None
                 self._say(
@@ -222,10 +223,6 @@ def _read(reply: bytes) -> Drawn:
 def _give_up(waiting: Iterable[tuple[Request, Future[bytes]]]) -> None:
     for _, future in waiting:
         future.cancel()
-
-
-def _itself(target: Target) -> Target:
-    return target
 
 
 # In a worker

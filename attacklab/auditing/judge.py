@@ -234,7 +234,9 @@ class PlannedScenario:
         enough = min(trials, rules.enough or trials)
         if is_settled(judged_at, seen, alpha):
             enough = min(enough, max(seen.trials, choosing_trials(claim, enough)))
-        judging = self.sample(Role.JUDGE, (event,), trials, first_look=first_look(seen, needed), **drawn_as)
+        # Where the rates seen keep the claim, fewer trials than were chosen on would not show what these did not.
+        first_look = seen.trials if needed is None else min(seen.trials, needed // EARLY)
+        judging = self.sample(Role.JUDGE, (event,), trials, first_look=first_look, **drawn_as)
         with contextlib.closing(self.looks(judging, needed, end - rules.draws.now())) as looks:
             for (counts,) in looks:
                 if evidence(judged_at, counts) >= math.log(2 / alpha):
@@ -346,14 +348,6 @@ def may_refute(claims: Sequence[PrivacyClaim], seen: Sequence[Counts], trials: i
     apart = (upper[:, 0], lower[:, 1]), (lower[:, 0], upper[:, 1])
     promised = max(float(expected_evidence(claims, p, q).max()) for p, q in apart)
     return promised * trials >= math.log(2 / alpha)
-
-
-def first_look(seen: Counts, needed: int | None) -> int:
-    """From how many trials on the evidence is worth a look, given how many refute the claim at the rates seen.
-
-    Where those rates keep it, as many as were chosen on are drawn first: fewer would not show what these did not.
-    """
-    return seen.trials if needed is None else min(seen.trials, needed // EARLY)
 
 
 def _base_rate(counts: Counts) -> float:

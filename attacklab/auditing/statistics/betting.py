@@ -117,7 +117,7 @@ def confidence_sequence(hits: int, trials: int, alpha: float) -> tuple[float, fl
     enough = float(scipy.special.betaln(hits + 0.5, misses + 0.5) - scipy.special.betaln(0.5, 0.5)) + math.log(alpha)
 
     def beaten(log_odds: float) -> float:
-        return enough + hits * _softplus(-log_odds) + misses * _softplus(log_odds)
+        return float(enough + hits * np.logaddexp(0.0, -log_odds) + misses * np.logaddexp(0.0, log_odds))
 
     # In log-odds, so that bounds near 0 and 1 have as many good digits as others. The likelihood is at most e^(h·x) and
     # at most e^(−m·x), which is too small beyond these ends; at the posterior mean it is larger than the mixture's.
@@ -125,10 +125,6 @@ def confidence_sequence(hits: int, trials: int, alpha: float) -> tuple[float, fl
     lower = scipy.optimize.brentq(beaten, enough / hits - 1, centre) if hits else -math.inf
     upper = scipy.optimize.brentq(beaten, centre, 1 - enough / misses) if misses else math.inf
     return float(scipy.special.expit(lower)), float(scipy.special.expit(upper))
-
-
-def _softplus(x: float) -> float:
-    return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
 
 
 def _largest(holds: Callable[[float], bool], low: float, high: float) -> float:
