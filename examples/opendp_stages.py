@@ -1,0 +1,130 @@
+"""Audit OpenDP's transformations as stages: does each move its output no further than its own map says?
+
+    python examples/opendp_stages.py
+
+Writes a table in Markdown for the version that is installed; no sample is drawn. Neighbours of a vector of unknown size
+have one record more; those of a known size replace one, at distance 2. What needs Polars, what is random (resizing pads
+and shuffles) and what Python cannot read (options) is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+from opendp import prelude as dp
+
+from attacklab import Domain, Records, Target, Verdict, audit
+
+SECONDS = 2.0
+STRINGS = ["", "a", "b", "é", "1", "x"]
+NUMBERS = [0.0, 1.0, -1.0, 0.1, 1e16, 1e308, 5e-324]
+SET = dp.symmetric_distance()
+
+
+def numbers(low: Any, high: Any, size: int | None = None) -> Domain:
+    """Vectors of up to 2,000 numbers, or of so many."""
+    shape = Records(least=size or 0, most=size or 2000)
+    return Domain(shape=shape, bounds=(low, high), integers=isinstance(low, int))
+
+
+def vector(records: Any) -> tuple[Any, Any]:
+    """OpenDP's domain and metric of the vectors that these records make."""
+    if isinstance(records, list):
+        return STRING_VECTORS if isinstance(records[0], str) else FLOAT_VECTORS
+    bounds = tuple(map(int if records.integers else float, records.bounds))
+    atom = dp.atom_domain(bounds=bounds, **({} if records.integers else {"nan": False}))
+    return dp.vector_domain(atom, size=records.shape.most if records.shape.least else None), SET
+
+
+STRING_VECTORS, INTEGER_VECTORS = ((dp.vector_domain(dp.atom_domain(T=kind)), SET) for kind in (str, int))
+FLOAT_VECTORS = dp.vector_domain(dp.atom_domain(T=float, nan=False)), SET
+UNIT, SIZED, AGES, SIGNED = numbers(0.0, 1.0), numbers(0.0, 1.0, 1000), numbers(0, 100), numbers(-100, 100)
+AGES_SIZED, SIGNED_SIZED, FAR = numbers(0, 100, 100), numbers(-100, 100, 100), numbers(2.0**50, 2.0**50 + 1, 1024)
+
+Row = tuple[str, Any, str, Callable[[Any], Any]]
+ROWS: tuple[Row, ...] = (
+    ("count", UNIT, "absolute", lambda of: dp.t.make_count(*of)),
+    ("count_distinct", AGES, "absolute", lambda _: dp.t.make_count_distinct(*INTEGER_VECTORS)),
+    ("count_by_categories", STRINGS, "l1", lambda of: dp.t.make_count_by_categories(*of, ["a", "b"])),
+    (
+        "b_ary_tree",
+        AGES,
+        "l1",
+        lambda _: dp.t.make_count_by_categories(*INTEGER_VECTORS, [0, 1, 2]) >> dp.t.then_b_ary_tree(4, 2),
+    ),
+    ("sum, integers", AGES, "absolute", lambda of: dp.t.make_sum(*of)),
+    ("sum, signed integers", SIGNED, "absolute", lambda of: dp.t.make_sum(*of)),
+    ("sum, integers, sized", AGES_SIZED, "absolute", lambda of: dp.t.make_sum(*of)),
+    ("sum, floats, sized", SIZED, "absolute", lambda of: dp.t.make_sum(*of)),
+    ("sum, floats far from 0, sized", FAR, "absolute", lambda of: dp.t.make_sum(*of)),
+    ("bounded_int_monotonic_sum", AGES, "absolute", lambda _: dp.t.make_bounded_int_monotonic_sum((0, 100))),
+    ("bounded_int_split_sum", SIGNED, "absolute", lambda _: dp.t.make_bounded_int_split_sum((-100, 100))),
+    ("bounded_int_ordered_sum", SIGNED, "absolute", lambda _: dp.t.make_bounded_int_ordered_sum((-100, 100))),
+    ("bounded_float_checked_sum", UNIT, "absolute", lambda _: dp.t.make_bounded_float_checked_sum(2000, (0.0, 1.0))),
+    ("bounded_float_ordered_sum", UNIT, "absolute", lambda _: dp.t.make_bounded_float_ordered_sum(2000, (0.0, 1.0))),
+    ("sized_bounded_int_checked_sum", SIGNED_SIZED, "absolute", lambda _: _sized("int_checked", 100, (-100, 100))),
+    ("sized_bounded_int_monotonic_sum", AGES_SIZED, "absolute", lambda _: _sized("int_monotonic", 100, (0, 100))),
+    ("sized_bounded_int_split_sum", SIGNED_SIZED, "absolute", lambda _: _sized("int_split", 100, (-100, 100))),
+    ("sized_bounded_int_ordered_sum", SIGNED_SIZED, "absolute", lambda _: _sized("int_ordered", 100, (-100, 100))),
+    ("sized_bounded_float_checked_sum", SIZED, "absolute", lambda _: _sized("float_checked", 1000, (0.0, 1.0))),
+    ("sized_bounded_float_ordered_sum", SIZED, "absolute", lambda _: _sized("float_ordered", 1000, (0.0, 1.0))),
+    ("mean", SIZED, "absolute", lambda of: dp.t.make_mean(*of)),
+    ("variance", SIZED, "absolute", lambda of: dp.t.make_variance(*of)),
+    ("sum_of_squared_deviations", SIZED, "absolute", lambda of: dp.t.make_sum_of_squared_deviations(*of)),
+    ("sum_of_squared_deviations, far from 0", FAR, "absolute", lambda of: dp.t.make_sum_of_squared_deviations(*of)),
+    (
+        "quantile_score_candidates",
+        AGES,
+        "linf",
+        lambda _: dp.t.make_quantile_score_candidates(*INTEGER_VECTORS, [0, 25, 100], 0.3),
+    ),
+    ("clamp, floats", NUMBERS, "symmetric", lambda of: dp.t.make_clamp(*of, (0.0, 1.0))),
+    (
+        "clamp, integers",
+        AGES,
+        "symmetric",
+        lambda _: dp.t.make_clamp(*INTEGER_VECTORS, (0, 9)),
+    ),
+    ("cast_default, to integers", STRINGS, "symmetric", lambda of: dp.t.make_cast_default(*of, TOA=int)),
+    ("cast_default, to floats", STRINGS, "symmetric", lambda of: dp.t.make_cast_default(*of, TOA=float)),
+    ("cast_inherent", STRINGS, "symmetric", lambda of: dp.t.make_cast_inherent(*of, TOA=float)),
+    ("is_equal", STRINGS, "symmetric", lambda of: dp.t.make_is_equal(*of, "a")),
+    ("find_bin", NUMBERS, "symmetric", lambda of: dp.t.make_find_bin(*of, [0.0, 0.5, 1.0])),
+)
+
+
+def _sized(kind: str, size: int, bounds: tuple[Any, Any]) -> Any:
+    return getattr(dp.t, f"make_sized_bounded_{kind}_sum")(size, bounds)
+
+
+def line(name: str, records: Any, metric: str, make: Callable[[Any], Any]) -> str:
+    """One row of the table: the transformation, its claim and what is found."""
+    transformation = make(vector(records))
+    is_sized = bool(getattr(getattr(records, "shape", None), "least", 0))
+    stage = Target.stage(
+        lambda data: transformation(data if isinstance(data, list) else data.tolist()),
+        stability=transformation.map(2 if is_sized else 1),
+        metric=metric,
+        domain=records,
+        relation="substitute" if is_sized else "add-remove",
+        name=name,
+    )
+    (finding,) = audit(stage, seconds=SECONDS)
+    shown = finding.reason.rpartition("furthest apart are ")[2]
+    if finding.verdict is Verdict.VIOLATED:
+        shown = finding.reason.rpartition(": ")[2].partition(";")[0]
+    return f"| `{name}` | {float(stage.claim.bound):.12g} | {finding.verdict}: {shown} |"
+
+
+def main() -> None:
+    """Print the table."""
+    dp.enable_features("contrib")
+    print(f"| OpenDP {version('opendp')} | claimed | found |\n|---|---:|---|")
+    for row in ROWS:
+        print(line(*row), flush=True)
+
+
+if __name__ == "__main__":
+    main()
