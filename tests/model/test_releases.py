@@ -90,10 +90,6 @@ def test_a_function_of_another_signature_is_told_with_the_right_one(wrong: Any) 
         one_by_one(wrong)
 
 
-def two(value: float, seed: int) -> float:
-    return value + seed
-
-
 @pytest.mark.parametrize("name", ["mechanism.randomise", "holder.inner.randomise"])
 def test_a_method_is_a_target_by_its_name(name: str, file: str) -> None:
     target = load_target(f"{file}:{name}", **KIND)
