@@ -1,7 +1,5 @@
 """Settings that every test shares: property tests draw the same examples in every run."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import os

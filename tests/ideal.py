@@ -1,7 +1,5 @@
 """Sound mechanisms for tests, drawn with integers, their laws within 2^−62 of the ideal ones."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import gmpy2

@@ -1,7 +1,5 @@
 """Targets whose answers and outputs are numbers of a format: a naive one and one that keeps its claim."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import ml_dtypes

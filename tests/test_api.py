@@ -1,7 +1,5 @@
 """One call and one verdict: what `from attacklab import audit` makes of functions and targets."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

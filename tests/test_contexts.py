@@ -5,8 +5,6 @@ bound computed with one of them by oversight is not a bound, though it looks lik
 Numbers made outside of a context of one's own are held to the current one's exponents, which binary16's 5 bits show.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from dataclasses import replace

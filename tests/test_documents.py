@@ -1,7 +1,5 @@
 """What the documents show runs as it stands, prints what they say, and what they link is there."""
 
-from __future__ import annotations
-
 import fnmatch
 import json
 import os

@@ -4,8 +4,6 @@ The journey: build the wheel, install it beside numpy and gmpy2, import it, run 
 its certificates checked, and put it into somebody else's library.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What the package exports is there, is what its home module holds, and is imported only when it is used."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -10,16 +8,7 @@ import pytest
 import attacklab
 from attacklab import api, attacks, laws
 from attacklab.laws import proof
-from attacklab.model import (
-    claims,
-    domains,
-    findings,
-    neighbours,
-    random_bits,
-    releases,
-    seeing_work,
-    targets,
-)
+from attacklab.model import claims, domains, findings, neighbours, random_bits, releases, seeing_work, targets
 from attacklab.model.domains import finite
 
 pytestmark = pytest.mark.slow

@@ -1,7 +1,5 @@
 """A target whose name, pairs and outputs hold control characters steers nothing that shows or copies its findings."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -3,8 +3,6 @@
 Each law is found by exhausting random bits, and encloses the ideal one, written down here in closed form, within 2^−60.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

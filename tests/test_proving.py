@@ -1,7 +1,5 @@
 """The pages on proofs: their files prove and refute what they say, in the words that they show."""
 
-from __future__ import annotations
-
 import doctest
 import re
 import shlex
@@ -81,10 +79,4 @@ def test_the_tests_of_the_page_end_as_it_says(pytester: pytest.Pytester) -> None
     result = pytester.runpytest_inprocess("-n", "0", "-p", "no:cacheprovider")
     ((passed, failed),) = re.findall(r"<!-- test_counts.py: (\d) passed, (\d) failed -->", PAGE)
     result.assert_outcomes(passed=int(passed), failed=int(failed))
-    result.stdout.fnmatch_lines(
-        [
-            "FAIL  hasty_count   test_counts.py::*",
-            "*ε ≥ 1.38",
-            "  inputs: 0 and 1",
-        ]
-    )
+    result.stdout.fnmatch_lines(["FAIL  hasty_count   test_counts.py::*", "*ε ≥ 1.38", "  inputs: 0 and 1"])

@@ -1,7 +1,5 @@
 """The how-to on attacks: its example, as printed, does its work in a copy of the tree."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Sound pipelines are not accused, a pass has a witness, and the line that spends most is named."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import warnings

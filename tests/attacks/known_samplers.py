@@ -4,8 +4,6 @@ Each is called as `sampler(answer, scale, trials, rng)`, with λ or σ for the s
 of them shares code with the models that recognise it.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable

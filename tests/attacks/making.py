@@ -1,7 +1,5 @@
 """Make releases, targets and scenarios: shared by the tests of attacks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeAlias

@@ -1,7 +1,5 @@
 """Each attack refutes specimens with its flaw and accuses no sound one of the same kind; what all attacks share."""
 
-from __future__ import annotations
-
 import importlib
 import pickle
 import struct

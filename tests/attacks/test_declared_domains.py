@@ -1,7 +1,5 @@
 """Declared domains: sound targets that take few inputs pass, broken ones do not, and no attack leaves a domain."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache

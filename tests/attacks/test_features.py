@@ -1,7 +1,5 @@
 """Features: what is read off outputs of any form, that it is exact, and that it is defined on whatever comes later."""
 
-from __future__ import annotations
-
 import datetime as dt
 import math
 from dataclasses import dataclass

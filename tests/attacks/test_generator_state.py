@@ -1,7 +1,5 @@
 """Generators: few seeds are enumerated, the Mersenne Twister is predicted, and unpredictable noise is not accused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Integer cast: answers that are rounded before the noise are told apart; those that are not, or cannot be, are not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Textbook sums and means: each flaw is caught on its pairs, as strongly as computed, and no sound twin is accused."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable
@@ -14,13 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import integrate
 
-from attacklab.attacks import (
-    DOUBLE_BUDGET,
-    FAILING_SIZE,
-    MISSING_CLIP,
-    POSITION_CHUNKS,
-    Attack,
-)
+from attacklab.attacks import DOUBLE_BUDGET, FAILING_SIZE, MISSING_CLIP, POSITION_CHUNKS, Attack
 from attacklab.attacks.known_pairs import NEGATIVE_WINDOW
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import Finding, Verdict

@@ -4,8 +4,6 @@ Wherever a verdict of violation is asserted, a missed one means that a bet with 
 10,000 trials.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Local sensitivity: n is read off the noise, noise scaled to the data is caught, noise scaled to the worst is not."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial
@@ -12,13 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Probe
-from attacklab.attacks.local_sensitivity import (
-    MOST_PAIRS,
-    LocalSensitivity,
-    estimated_scale,
-    jumps,
-    size_of_scale,
-)
+from attacklab.attacks.local_sensitivity import MOST_PAIRS, LocalSensitivity, estimated_scale, jumps, size_of_scale
 from attacklab.auditing.referee import audit
 from attacklab.model.domains import Domain, Records
 from attacklab.model.findings import Finding, Verdict

@@ -1,7 +1,5 @@
 """The attack on the low bits of Gaussian noise: models against exhaustive enumeration, and what it shows of targets."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,16 +12,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from attacklab.attacks.low_bit_gaussian import LowBitGaussian, textbook_sigma
-from attacklab.attacks.samplers import (
-    ANY,
-    BOX_MULLER,
-    INVERSE_CDF,
-    POLAR,
-    POLAR_SECOND_FIRST,
-    SEARCHED,
-    Assumed,
-    Model,
-)
+from attacklab.attacks.samplers import ANY, BOX_MULLER, INVERSE_CDF, POLAR, POLAR_SECOND_FIRST, SEARCHED, Assumed, Model
 from attacklab.auditing.referee import audit
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.findings import Finding, Verdict

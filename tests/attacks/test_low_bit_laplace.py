@@ -1,7 +1,5 @@
 """Low bits: membership against brute force on a small grid, then against the samplers themselves on the real one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from functools import partial
@@ -12,15 +10,7 @@ from numpy.typing import NDArray
 
 from attacklab.attacks import samplers
 from attacklab.attacks.low_bit_laplace import LowBitLaplace
-from attacklab.attacks.samplers import (
-    MODELS,
-    NUMPY,
-    SIGNED,
-    TEXTBOOK,
-    TEXTBOOK_LIBRARY,
-    SamplerModel,
-    reachable,
-)
+from attacklab.attacks.samplers import MODELS, NUMPY, SIGNED, TEXTBOOK, TEXTBOOK_LIBRARY, SamplerModel, reachable
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import Finding, Verdict
 from attacklab.model.floats import BFLOAT16, BINARY16, FORMATS, Format

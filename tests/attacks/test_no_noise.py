@@ -1,7 +1,5 @@
 """What has no noise is named so, once; parts without noise and keys that one person has are bet on by name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """The precision attack: the sets that addition leaves out, and what they show of broken and sound targets."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Formats and grids inferred from values alone, against numbers that were made in them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

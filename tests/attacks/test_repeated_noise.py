@@ -1,7 +1,5 @@
 """Repeated noise: found whatever makes it repeat and whatever form outputs have; sound twins are not judged at all."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

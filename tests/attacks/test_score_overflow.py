@@ -1,7 +1,5 @@
 """Score overflow: the point where a target's arithmetic breaks is found, and nothing is found where it doesn't."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

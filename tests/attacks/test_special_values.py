@@ -1,7 +1,5 @@
 """Special values: targets that fail or lose their noise on one dataset only are caught; others are not accused."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import partial

@@ -1,7 +1,5 @@
 """Sum sensitivity: the steep step is found in every order of summation; sums that move as declared are not accused."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Truncated addition: light outcomes lost in a short accumulator are caught; sound targets are not accused."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Zero-rounding: the boundary is found wherever the target has one, and nowhere else."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

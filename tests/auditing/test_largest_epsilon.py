@@ -1,7 +1,5 @@
 """The largest ε that is proved: near the true one where that is known, and above it no more often than α allows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Audits of claims of every kind and relation: a broken mechanism is refuted, a sound one is not."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

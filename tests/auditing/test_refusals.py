@@ -1,7 +1,5 @@
 """Failures: at a rate of its own, by its data, beyond its claim, and from the first output on."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

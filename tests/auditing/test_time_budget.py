@@ -1,7 +1,5 @@
 """Audits that keep to a time, mostly on a clock that only the target's draws advance."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

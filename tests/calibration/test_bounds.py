@@ -1,7 +1,5 @@
 """Certified bounds agree with integrals, exhaustive sums and searches that other libraries compute."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Formulas are held to certified bounds: naive ones are found and sound ones are not accused."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

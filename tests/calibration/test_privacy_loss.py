@@ -1,7 +1,5 @@
 """Compositions are enclosed: an interval holds what another route finds, and tells a short formula from a safe one."""
 
-from __future__ import annotations
-
 import math
 import sys
 from collections.abc import Callable, Sequence

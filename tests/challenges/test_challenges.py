@@ -3,8 +3,6 @@
 Attacks run with a fixed seed. With a fair one a judgement errs with probability 1e-9 at most.
 """
 
-from __future__ import annotations
-
 import string
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Terms of every constructor, their certificates, and edits of JSON."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Iterator

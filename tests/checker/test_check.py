@@ -1,7 +1,5 @@
 """The program, its strictness, the readings, and random edits, of which none is accepted with a false claim."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

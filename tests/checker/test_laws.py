@@ -1,7 +1,5 @@
 """Enclosures hold the truth as mpmath finds it, and are narrow; claims of Gaussian noise are kept to a part of 10^9."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import mpmath

@@ -1,7 +1,5 @@
 """Each rule accepts the claim that is true and refuses one that is stronger by a part of 10^9."""
 
-from __future__ import annotations
-
 import json
 import re
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """A table is accepted as it is, and refused with a word too many anywhere; an independent count agrees."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The command line in the process of the tests, in a folder of its own."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Commands in forks of the process of the tests, which has imported all that they need: each costs little."""
 
-from __future__ import annotations
-
 import contextlib
 import faulthandler
 import os

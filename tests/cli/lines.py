@@ -3,8 +3,6 @@
 `python -m tests.cli.lines` runs those that stand there, and writes the file anew.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """The command line beyond its first line: replay lines, records, bugs, and the lab's own experiments."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

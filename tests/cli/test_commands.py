@@ -1,7 +1,5 @@
 """The commands: declared once, imported when used, and ending in a status that says what happened."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import subprocess

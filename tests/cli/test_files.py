@@ -1,7 +1,5 @@
 """What a command leaves behind whatever the target, the terminal and the files are: nothing lost, nothing destroyed."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

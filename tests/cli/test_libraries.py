@@ -1,7 +1,5 @@
 """The command line on real libraries: named by library and mechanism, run in environments of their own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

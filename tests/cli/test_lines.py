@@ -1,7 +1,5 @@
 """Every kind of line ends in its status and says what happened in one line; none of them changes a file."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`attacklab poc`: each script leaks on the naive twin alone, and what cannot be shown is refused."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import replace
@@ -36,10 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-ROWS = (
-    ("naive --attack low_bit_laplace", "EVENT = Imported("),
-    ("raising --attack special_values", "EVENT = "),
-)
+ROWS = (("naive --attack low_bit_laplace", "EVENT = Imported("), ("raising --attack special_values", "EVENT = "))
 
 
 @pytest.mark.parametrize(("words", "event"), ROWS)

@@ -1,7 +1,5 @@
 """The program `attacklab` as a process: its status, and how signals end it."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

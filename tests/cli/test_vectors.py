@@ -1,7 +1,5 @@
 """`attacklab vectors`, in an app of its own."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

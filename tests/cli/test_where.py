@@ -1,7 +1,5 @@
 """Where an audit draws: a long one takes to processes, finds the same, and leaves none behind."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

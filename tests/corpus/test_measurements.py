@@ -1,7 +1,5 @@
 """The experiments on detection rates and false alarms, in quick mode."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

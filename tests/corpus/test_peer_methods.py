@@ -1,7 +1,5 @@
 """The method of others: bounds that hold, the right side found, DP-Sniper's event, and the same outputs for all."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Specimens: broken ones are refuted by their own witnesses, sound ones by none; no attack has a part in either."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Draws are recorded, repeated and changed in the type that the sampler returns; watching leaves nothing behind."""
 
-from __future__ import annotations
-
 import copy
 import random
 import secrets

@@ -1,7 +1,5 @@
 """What experiments write, for the tests of experiments."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Accountants: their verdicts, and what our own two are found to be."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

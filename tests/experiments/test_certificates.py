@@ -1,7 +1,5 @@
 """`make prove` writes certificates, the checker's word on each, and the pages; the committed ones are up to date."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

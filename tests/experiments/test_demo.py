@@ -1,7 +1,5 @@
 """The demonstration: attacks beat the ceiling on naive mechanisms and not on exact twins, in both languages."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

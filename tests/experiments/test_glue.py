@@ -1,7 +1,5 @@
 """Flaws between the mechanisms: an alignment names the lab's own, and accuses no repaired twin."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The scoreboard of libraries: what is expected, what is withheld, and what stays of earlier runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

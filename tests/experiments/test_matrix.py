@@ -1,7 +1,5 @@
 """The matrix of attacks and targets: what its record holds, and that figures and paragraph say no more than that."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The committed reports: each experiment has a record and a page, tables fit on it, and figures can be read."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

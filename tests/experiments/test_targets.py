@@ -1,7 +1,5 @@
 """The lab's targets are called what their functions are called, and naive and exact ones pair by name."""
 
-from __future__ import annotations
-
 import functools
 
 import pytest

@@ -1,7 +1,5 @@
 """The committed files of test vectors, each read once by a process: checking one by its schema takes its time."""
 
-from __future__ import annotations
-
 import functools
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A certificate proves a claim if its checker accepts it, and nothing else does."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import time

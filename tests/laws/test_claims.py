@@ -1,7 +1,5 @@
 """Exact laws judge claims of every kind: against mpmath at many digits, closed forms, and each other."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """A deadline ends work wherever it is, and leaves alarms as they were."""
 
-from __future__ import annotations
-
 import math
 import signal
 import time

@@ -1,7 +1,5 @@
 """Divergences of exact laws against closed forms, against all events, and through group privacy."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -4,8 +4,6 @@ The other enumerator runs a sampler on every string of a few bits, and plays loo
 gives a lower bound on each probability; strings that are too short leave the rest open.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

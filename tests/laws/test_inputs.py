@@ -1,7 +1,5 @@
 """Small scope: every pair of neighbours among given inputs is judged, and the worst is shown."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

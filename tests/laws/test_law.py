@@ -1,7 +1,5 @@
 """Laws as values: outcomes, masses, ideal laws enclosed by MPFR, and the laws of step functions of one uniform."""
 
-from __future__ import annotations
-
 import math
 import struct
 from decimal import Decimal
@@ -18,16 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from attacklab.draws.errors import NotDeterministic, OpaqueOutcome
-from attacklab.laws import (
-    Bounds,
-    Law,
-    LawError,
-    exp_bounds,
-    log_bounds,
-    normalised,
-    one_uniform,
-    step_law,
-)
+from attacklab.laws import Bounds, Law, LawError, exp_bounds, log_bounds, normalised, one_uniform, step_law
 from attacklab.laws.enclosures import float_above, float_below
 from attacklab.laws.outcomes import written
 from attacklab.laws.step_functions import NotMonotone

@@ -4,8 +4,6 @@ Inputs are the secrets 0 and 1, and every claim is ε = 1.1. `flipped` is random
 1/4, which needs ε = ln 3 = 1.0986…; the false ones look like it to whoever overlooks the mistake.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import decimal
 import functools

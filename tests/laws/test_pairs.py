@@ -1,7 +1,5 @@
 """Verdicts of proofs: the claim itself, the claim with slack, its refutation, and what was left open; pair by pair."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

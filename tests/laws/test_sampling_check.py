@@ -1,7 +1,5 @@
 """Plain runs held against a law: their error rate, their power, and what they refuse."""
 
-from __future__ import annotations
-
 import functools
 import math
 import os

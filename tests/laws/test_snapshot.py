@@ -1,7 +1,5 @@
 """Snapshots see what changes in place; what no law covers is refused: other sources, and outcomes that hold more."""
 
-from __future__ import annotations
-
 import functools
 import sys
 import types

@@ -1,7 +1,5 @@
 """Adapters of real libraries and their environments; where an environment is built, its mechanisms are run."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

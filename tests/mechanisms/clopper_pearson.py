@@ -1,7 +1,5 @@
 """Bounds on the probability of an event, which share no code with those that attacks are judged by."""
 
-from __future__ import annotations
-
 from scipy.stats import beta
 
 

@@ -1,7 +1,5 @@
 """The term of every target that has one, by the target's name, and what its data are."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

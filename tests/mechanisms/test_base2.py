@@ -1,7 +1,5 @@
 """The base-2 exponential mechanism's parts: its parameter, the precision of its sums, and sampling by weights."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import partial

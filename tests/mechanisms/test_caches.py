@@ -3,8 +3,6 @@
 Whoever releases after others would otherwise see in the time whether they had asked the same, and memory would keep it.
 """
 
-from __future__ import annotations
-
 import functools
 import gc
 import importlib

@@ -1,7 +1,5 @@
 """The exact coins, by counting every tape of a fixed length, and permute and flip by every branch of its bits."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable

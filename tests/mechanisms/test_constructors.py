@@ -1,7 +1,5 @@
 """What constructors say of themselves, and what they, makers and samplers refuse, by the word that the error names."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -44,11 +42,7 @@ from mechanisms.core.table import Table
 from mechanisms.core.term import encoded
 from mechanisms.core.threshold import AboveThreshold, KeysAbove, least_threshold
 from mechanisms.exponential.base2.eta import BaseTwoEta
-from mechanisms.gaussian.claims import (
-    discrete_gaussian_delta,
-    gaussian_delta,
-    gaussian_sigma,
-)
+from mechanisms.gaussian.claims import discrete_gaussian_delta, gaussian_delta, gaussian_sigma
 from mechanisms.laplace.exact import exact_dyadic_geometric
 from tests.checker.making import TERMS as CONSTRUCTED
 

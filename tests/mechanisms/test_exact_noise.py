@@ -1,7 +1,5 @@
 """The exact Laplace and Gaussian terms have the laws of their textbooks, and claim the ε that is asked for."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable

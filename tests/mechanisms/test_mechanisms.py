@@ -1,7 +1,5 @@
 """Contracts of exact mechanisms: what each noise releases, what the checker accepts, and that no data make one fail."""
 
-from __future__ import annotations
-
 import json
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Sums of squares and products about public centres keep their stability; about the records' own means they do not."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

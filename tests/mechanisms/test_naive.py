@@ -4,8 +4,6 @@ An event is fixed beforehand and judged on fresh outputs of each input: the clai
 bound of P[E] is greater than e^ε·(upper bound of Q[E]) + δ. Each bound fails with probability 1e-9.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable
@@ -159,11 +157,7 @@ REALS: list[tuple[Callable[..., Any], Any]] = [
     ),
     *(
         (lambda count, rng, made=made: (made(3.0, count, rng, epsilon=0.5, sensitivity=2.0) - 3.0) / 4.0, laplace_cdf)
-        for made in (
-            laplace.naive_laplace_inverse_cdf,
-            laplace.naive_laplace_numpy,
-            laplace.naive_laplace_numpy_legacy,
-        )
+        for made in (laplace.naive_laplace_inverse_cdf, laplace.naive_laplace_numpy, laplace.naive_laplace_numpy_legacy)
     ),
 ]
 

@@ -1,7 +1,5 @@
 """The flaws of the naive means, in figures that do not come from their own code."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The README of each family answers the same questions in the same order, and its ten lines print what it says."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

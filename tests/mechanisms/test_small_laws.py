@@ -1,7 +1,5 @@
 """Every kind of term has, on small inputs, a law that keeps its claim and comes near it, for one draw and for many."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence

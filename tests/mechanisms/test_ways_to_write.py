@@ -3,8 +3,6 @@
 Equal outputs on all bits are equal laws. Whatever type is not accepted is refused by that type, wherever it stands.
 """
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Bisection against brute force over every number of the interval."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Files that the lab writes: whole, where the user said, as the user set them up, and over none of somebody else's."""
 
-from __future__ import annotations
-
 import os
 import stat
 import subprocess

@@ -1,7 +1,5 @@
 """Findings survive their JSON bit for bit, and nothing malformed gets in or out."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Facts about floating point against the formats themselves, and the probe against a misconfigured processor."""
 
-from __future__ import annotations
-
 import math
 import platform
 import subprocess
@@ -12,15 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from attacklab.model.floats import (
-    BFLOAT16,
-    BINARY16,
-    FORMATS,
-    Format,
-    format_of,
-    half_ulp,
-    require_ieee_arithmetic,
-)
+from attacklab.model.floats import BFLOAT16, BINARY16, FORMATS, Format, format_of, half_ulp, require_ieee_arithmetic
 from tests.narrow import NARROW, TYPES, carried
 
 pytestmark = pytest.mark.slow

@@ -1,7 +1,5 @@
 """Intervals hold the number that rational arithmetic, or many more digits, gives."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Loading targets by name: what the name may stand for, and one line for each way in which it may be wrong."""
 
-from __future__ import annotations
-
 import hashlib
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Neighbouring pairs against rational arithmetic and against brute-force edits of datasets and graphs."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import itertools

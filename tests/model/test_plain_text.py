@@ -1,7 +1,5 @@
 """What a target says is shown without steering a terminal or a log."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -3,8 +3,6 @@
 Where distinct draws are demanded, the false-alarm probability is at most n²/2·2^−k for n draws of k fair bits.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

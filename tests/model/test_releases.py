@@ -1,7 +1,5 @@
 """Functions and methods of one value as releases: bound methods, and signatures that do not fit."""
 
-from __future__ import annotations
-
 import pickle
 import random
 from pathlib import Path

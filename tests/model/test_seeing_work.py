@@ -1,7 +1,5 @@
 """Random bits drawn as a part of the output: counted for samplers and generators, in audits and in laws."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial

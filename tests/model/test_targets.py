@@ -1,7 +1,5 @@
 """Targets: what they accept, and what a misbehaving release is told."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import itertools

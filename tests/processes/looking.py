@@ -1,7 +1,5 @@
 """Whether processes have ended."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

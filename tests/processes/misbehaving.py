@@ -3,8 +3,6 @@
 It imports numpy and the standard library alone, as a target in a foreign environment does.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import random

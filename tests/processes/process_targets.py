@@ -1,7 +1,5 @@
 """Targets that other processes load by name, for the tests of workers."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Where outputs are drawn: the same findings in any executor; who dies is known; nothing is left over or held up."""
 
-from __future__ import annotations
-
 import os
 import re
 import threading

@@ -1,7 +1,5 @@
 """The protocol: every bit kept both ways, and nothing but the protocol accepted."""
 
-from __future__ import annotations
-
 import json
 import math
 import struct

@@ -1,7 +1,5 @@
 """Targets in another process: whatever they do to it is reported in one line, and no process is left behind."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import platform

@@ -1,7 +1,5 @@
 """The pytest plugin, by pytest inside pytest: one table of tests with their ends; options, files, workers, imports."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -302,9 +300,7 @@ def test_a_proof_passes_its_test_only_if_every_pair_is_proved_and_takes_no_part_
     assert (verdicts["count"], verdicts["failing"]) == (Verdict.PROVED, Verdict.ERROR)
 
 
-def test_code_around_the_noise_that_leaks_fails_with_its_line(
-    pytester: pytest.Pytester,
-) -> None:
+def test_code_around_the_noise_that_leaks_fails_with_its_line(pytester: pytest.Pytester) -> None:
     written(
         pytester,
         """

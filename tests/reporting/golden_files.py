@@ -3,8 +3,6 @@
 `python -m tests.reporting.golden_files` writes them anew. `FINDINGS` holds what they show.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import math

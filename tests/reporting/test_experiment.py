@@ -1,7 +1,5 @@
 """Experiments: what counts as one, what a run writes, and what a failed run leaves."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

@@ -1,7 +1,5 @@
 """Figures as data: what is refused, and how numbers in their texts are set."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

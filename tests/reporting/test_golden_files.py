@@ -1,7 +1,5 @@
 """Each kind of output is what the golden files say, and keeps the rules that hold for all of them."""
 
-from __future__ import annotations
-
 import json
 import re
 

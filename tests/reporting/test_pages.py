@@ -1,7 +1,5 @@
 """The pages: every record has one and is in the index, long tables are files, and what is not a record is refused."""
 
-from __future__ import annotations
-
 import csv
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Drawing: a figure is one file, the same data gives the same bytes, and only `plots` pays for matplotlib."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Progress on standard error: a line every ten seconds, or a status on a terminal that disappears."""
 
-from __future__ import annotations
-
 import io
 import time
 

@@ -1,7 +1,5 @@
 """The page of certificates says what the records say, and no more."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

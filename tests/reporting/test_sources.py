@@ -1,7 +1,5 @@
 """The digests of what made a report: they change with code that its experiment reaches, and with nothing else."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

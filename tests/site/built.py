@@ -1,7 +1,5 @@
 """Which pages the site has, and what stands on them, read without a browser."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass, field
 from html.parser import HTMLParser

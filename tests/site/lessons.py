@@ -4,8 +4,6 @@
 the cell that the student edits, and prints a line of JSON.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import resource

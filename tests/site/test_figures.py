@@ -3,8 +3,6 @@
 The tests of the first part need no browser. The others open a page with one figure from a file.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

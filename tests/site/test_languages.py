@@ -1,7 +1,5 @@
 """Both languages of the site: the theme speaks Chinese, pages say what language they are in, and the search works."""
 
-from __future__ import annotations
-
 import importlib
 import io
 import re

@@ -1,7 +1,5 @@
 """The lessons: their form, that their cells run, and that the lecturer's solutions solve the challenges."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Every page of the built site in a real browser: it loads from the site alone, and people of all kinds can read it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

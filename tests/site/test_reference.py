@@ -1,7 +1,5 @@
 """The built site, read without a browser: every page and link is there, and the reference is complete."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import pkgutil

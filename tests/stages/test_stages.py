@@ -1,7 +1,5 @@
 """Stages: broken ones are refuted by two inputs, sound ones are not, and distances are exact."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import os

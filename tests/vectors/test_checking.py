@@ -1,7 +1,5 @@
 """Values keep every bit, files that break a rule are refused, and what answers to each type are made of."""
 
-from __future__ import annotations
-
 import json
 import math
 import shutil

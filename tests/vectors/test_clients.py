@@ -1,7 +1,5 @@
 """Clients in other languages: each passes its exact mechanism, and catches the naive one and altered files."""
 
-from __future__ import annotations
-
 import copy
 import json
 import math

@@ -1,7 +1,5 @@
 """The black-box attack: its scores, what it finds with no hint, and that it does not accuse sound targets."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import replace

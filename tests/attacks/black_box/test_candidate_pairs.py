@@ -1,7 +1,5 @@
 """Candidate pairs: every kind and relation has some, and all are neighbours in the domain; and what they cost."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction

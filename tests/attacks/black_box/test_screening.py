@@ -1,7 +1,5 @@
 """Screening: of many pairs the one that tells its inputs apart is kept, and inputs that pairs share are drawn once."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The black box on outputs of any form: what leaks is found wherever in an output it is, and sound twins keep quiet."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

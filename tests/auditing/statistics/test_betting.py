@@ -1,7 +1,5 @@
 """Evidence that may be looked at after every trial: exact expectations over all outcomes of short runs."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from functools import cache

@@ -1,7 +1,5 @@
 """Choosing by the evidence that an event promises: what a gambler gains, and the right event however rare its hits."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence
@@ -10,11 +8,7 @@ import numpy as np
 import pytest
 
 from attacklab.auditing.statistics.betting import evidence
-from attacklab.auditing.statistics.choosing import (
-    choosing_trials,
-    expected_evidence,
-    promised_evidence,
-)
+from attacklab.auditing.statistics.choosing import choosing_trials, expected_evidence, promised_evidence
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.findings import Counts
 

@@ -1,7 +1,5 @@
 """Confidence bounds against exact binomial sums: every probability here is enumerated, nothing is sampled."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Bounds on ε by the counts of one event: enumerated where trials are few, near the best where they are many."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A reason convinces: what it shows follows from the figures in it, and exceeds the claim."""
 
-from __future__ import annotations
-
 import math
 import re
 from fractions import Fraction

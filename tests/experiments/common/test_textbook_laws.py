@@ -1,7 +1,5 @@
 """The exact figures on textbooks' flaws and remarks, on jumps and on smooth bounds: each by another route."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The files of vectors: their bytes, their numbers by routes of their own, and what exact and naive twins answer."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

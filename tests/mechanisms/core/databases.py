@@ -1,7 +1,5 @@
 """All small databases, and pairs of neighbours among them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import combinations_with_replacement
 from typing import Any

@@ -1,7 +1,5 @@
 """The laws of noise by their definitions, in mpmath: what the tests judge them by. No code is shared with them."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import mpmath
@@ -16,12 +14,7 @@ _WAVES = 60
 
 def laws(scale: Fraction) -> list[Law]:
     """Every law, about as wide as the scale says."""
-    return [
-        DiscreteLaplace(scale),
-        RoundedLaplace(scale),
-        DiscreteGaussian(scale**2),
-        RoundedGaussian(scale**2),
-    ]
+    return [DiscreteLaplace(scale), RoundedLaplace(scale), DiscreteGaussian(scale**2), RoundedGaussian(scale**2)]
 
 
 ALL_LAWS = [law for scale in SCALES for law in laws(scale)]

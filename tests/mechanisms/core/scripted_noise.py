@@ -3,8 +3,6 @@
 They share no arithmetic with the mechanisms: the law of discrete Laplace noise is its closed form in MPFR.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterable
 from fractions import Fraction

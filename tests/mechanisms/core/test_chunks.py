@@ -1,7 +1,5 @@
 """One person moves one chunk's answer, and one record one number of a column, whatever the functions do."""
 
-from __future__ import annotations
-
 import functools
 import math
 import warnings

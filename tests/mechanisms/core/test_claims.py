@@ -1,7 +1,5 @@
 """Claims: what two of them come to, which keeps which, what they convert to, and the figures of Gaussian noise."""
 
-from __future__ import annotations
-
 import json
 import math
 from fractions import Fraction
@@ -14,21 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checker.claims import claim as checked
-from mechanisms.core.claims import (
-    NOTHING,
-    ApproximateDP,
-    GaussianDP,
-    ProfileDP,
-    RenyiDP,
-    ZeroConcentratedDP,
-    together,
-)
+from mechanisms.core.claims import NOTHING, ApproximateDP, GaussianDP, ProfileDP, RenyiDP, ZeroConcentratedDP, together
 from mechanisms.core.term import encoded
-from mechanisms.gaussian.claims import (
-    discrete_gaussian_delta,
-    gaussian_delta,
-    gaussian_sigma,
-)
+from mechanisms.gaussian.claims import discrete_gaussian_delta, gaussian_delta, gaussian_sigma
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 PURE, LOOSE = ApproximateDP(HALF), ApproximateDP(THIRD, Fraction(1, 100))

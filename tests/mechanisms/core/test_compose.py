@@ -1,7 +1,5 @@
 """Composition: several releases on the same data, public maps of them, and sessions within a budget."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction

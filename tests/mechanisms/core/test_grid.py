@@ -1,7 +1,5 @@
 """The public grid: rounding to it, half a step upward, for every number, and for arrays as for single numbers."""
 
-from __future__ import annotations
-
 import math
 import random
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Tables of integers and snapping release exactly what their rows or ideal noise say, and claim what they lose."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import partial

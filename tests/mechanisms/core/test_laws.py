@@ -1,7 +1,5 @@
 """The laws of noise against mpmath: tails, heights, losses, roundings, and draws by inversion."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -14,14 +12,7 @@ from attacklab.laws import Limits, enumerate_law
 from attacklab.model.random_bits import SeededBits, TapedBits
 from mechanisms.core.gaussian_tails import Enclosure
 from mechanisms.core.inversion import invert
-from mechanisms.core.laws import (
-    HEIGHT_BITS,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Law,
-    RoundedGaussian,
-    RoundedLaplace,
-)
+from mechanisms.core.laws import HEIGHT_BITS, DiscreteGaussian, DiscreteLaplace, Law, RoundedGaussian, RoundedLaplace
 from mechanisms.core.rounding import exp_above, log_above, rounding
 from tests.mechanisms.core.known_laws import ALL_LAWS, known_mass, known_tail, named
 

@@ -1,7 +1,5 @@
 """Local sensitivities hold for every small pair of neighbours, and noise scaled to a smooth bound keeps its claim."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from fractions import Fraction

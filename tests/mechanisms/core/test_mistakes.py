@@ -1,7 +1,5 @@
 """Mistakes that a review made or found: what one record, one type or one reading does to all the others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import accumulate, islice

@@ -1,7 +1,5 @@
 """Noise in arrays: every draw in its place at every size, by tables whose words are held against the definition."""
 
-from __future__ import annotations
-
 import json
 from bisect import bisect_right
 from fractions import Fraction

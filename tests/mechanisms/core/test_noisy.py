@@ -1,7 +1,5 @@
 """Noise on answers, totals and vectors, and what a mechanism accepts as a number."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from functools import partial

@@ -1,7 +1,5 @@
 """Queries: each value is its definition's, in rational numbers, and no neighbour moves it beyond its stability."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Promises of another kind: kept by the law's own divergence, refused where they are just too strong."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any

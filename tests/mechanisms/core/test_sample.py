@@ -1,7 +1,5 @@
 """Samples and randomized responses: exact probabilities, exact losses, and shuffles that hide who said what."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,9 +9,7 @@ from typing import Any
 import pytest
 
 from mechanisms.core.claims import ApproximateDP, Claim
-from mechanisms.core.flip import (
-    ShuffledResponse,
-)
+from mechanisms.core.flip import ShuffledResponse
 from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.noisy import noisy
 from mechanisms.core.records import Count

@@ -1,7 +1,5 @@
 """Utilities: given ones, ranks and distances are what the formula says, and move by the sensitivity at most."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from itertools import product

@@ -1,7 +1,5 @@
 """Selection is exact: words are held against weights from mpmath, and base 2 against its law in rational numbers."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Propose-test-release meets its claim by its exact laws, and its test measures the distance that it should."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 from unittest.mock import patch

@@ -1,7 +1,5 @@
 """Streams above a threshold and keys above one: laws by their definition, losses of all small neighbours, all sizes."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Claims against linear programs and against randomized response, enumerated in rational numbers."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -1,20 +1,11 @@
 """Profiles by points, and μ-GDP against the normal law: what they imply, and what survives composition."""
 
-from __future__ import annotations
-
 import math
 
 import mpmath
 import pytest
 
-from attacklab.model.claims import (
-    GaussianDP,
-    PrivacyClaim,
-    Profile,
-    Renyi,
-    ZeroConcentrated,
-    claim_from_json,
-)
+from attacklab.model.claims import GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated, claim_from_json
 from attacklab.model.errors import UsageError
 
 

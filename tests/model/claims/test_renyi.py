@@ -1,7 +1,5 @@
 """What zCDP and RDP allow one event: brute force over the set of Bernoulli pairs, and known mechanisms."""
 
-from __future__ import annotations
-
 import functools
 import math
 from fractions import Fraction
