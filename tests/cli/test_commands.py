@@ -4,7 +4,6 @@ import importlib
 import inspect
 import subprocess
 import sys
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -50,10 +49,6 @@ finally:
     assert done.returncode == 0
     assert "audit" in done.stdout
     assert done.stderr.strip() == "[]"
-
-
-def test_the_version_is_that_of_the_distribution(attacklab: Any) -> None:
-    assert attacklab("--version") == (0, f"attacklab {metadata.version('attacklab')}\n", "")
 
 
 def test_an_audit_does_not_import_what_only_others_need_or_what_takes_long() -> None:

@@ -17,7 +17,7 @@ from attacklab.model.findings import read_record
 from attacklab.reporting import plots
 from attacklab.reporting.experiment import load_experiments, shown_data
 from attacklab.reporting.figures import Figure
-from attacklab.reporting.pages import LONGEST_TABLE, rendered
+from attacklab.reporting.pages import rendered
 from tests.experiments.records import Data, require_page
 
 pytestmark = pytest.mark.slow
@@ -56,17 +56,6 @@ def test_nothing_of_a_machine_stands_in_the_record_of_the_seed(name: str) -> Non
     found = set(keys(json.loads((REPORTS / "data" / f"{name}.json").read_text("utf-8"))))
     assert {"schema", "findings", "experiment", "measured"} <= found
     assert not {key for key in found if OF_A_MACHINE.search(key)}
-
-
-def test_no_page_is_longer_than_300_lines_and_no_table_than_40_rows() -> None:
-    for path in REPORTS.rglob("*.md"):
-        lines = path.read_text("utf-8").splitlines()
-        assert len(lines) <= 300, path
-        longest = run = 0
-        for line in lines:
-            run = run + 1 if line.startswith("|") else 0
-            longest = max(longest, run)
-        assert longest <= 2 + LONGEST_TABLE, path
 
 
 def test_the_committed_pages_are_those_of_the_committed_records_and_say_where_the_code_is_newer() -> None:
