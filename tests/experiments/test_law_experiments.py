@@ -14,7 +14,7 @@ from attacklab.laws.proof import prove
 from attacklab.model.domains.finite import all_databases
 from attacklab.model.findings import Verdict
 from attacklab.model.random_bits import SeededBits
-from experiments import accuracy_of_selection, people_in_graphs, pumpkin_auction
+from experiments import people_in_graphs, pumpkin_auction
 from experiments.common.karate_club import CLUB
 from experiments.targets.catastrophes import exact_catastrophe, naive_catastrophe
 from mechanisms.catastrophe import exact, naive
@@ -126,16 +126,6 @@ def needed(name: str) -> float:
 def test_prices_that_keep_the_claim_need_no_more_and_a_little_noise_does(name: str) -> None:
     assert 0 < needed(name) <= pumpkin_auction.EPSILON
     assert needed("little") > 20 * pumpkin_auction.EPSILON
-
-
-# Theorem 3.11, corollary 3.12 and example 3.6
-
-
-@pytest.mark.parametrize("name", accuracy_of_selection.CASES)
-@pytest.mark.parametrize("margin", accuracy_of_selection.MARGINS[::6])
-def test_no_law_exceeds_the_theorem(name: str, margin: Fraction) -> None:
-    _, _, make = accuracy_of_selection.CASES[name]
-    assert accuracy_of_selection.tail(make(margin)).upper <= math.exp(-margin) * (1 + 1e-12)
 
 
 # People in graphs

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from itertools import product
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from attacklab.model.findings import Finding, Verdict
 from attacklab.reporting.experiment import load_experiments
-from experiments.common.composition_bounds import (
-    optimal_advantage,
-    optimal_epsilon,
-)
 from tests.experiments.records import Data, quick_record, require_page
 
 pytestmark = pytest.mark.slow
@@ -54,18 +47,6 @@ def test_counted_work_violates_the_loop_and_not_fixed_work() -> None:
     assert data["measured"]["outputs"] <= 300
     for name in ("exact_fixed_work", "exact_exponential_fixed_work"):
         assert verdicts(data, f"seeing_work({name})") == {"not detected"}
-
-
-@pytest.mark.parametrize("answers", [1, 2, 3, 6, 9])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0])
-def test_the_optimum_is_that_of_randomised_responses_listed_one_by_one(epsilon: float, answers: int) -> None:
-    truth = math.exp(epsilon) / (1 + math.exp(epsilon))
-    first = np.array([math.prod(truth if bit else 1 - truth for bit in row) for row in product((0, 1), repeat=answers)])
-    second = first[::-1]  # the complement of a row is as far from the other end
-    assert optimal_advantage(epsilon, answers) == pytest.approx(np.maximum(first - second, 0).sum())
-    spent = optimal_epsilon(epsilon, answers, 1e-3)
-    delta = np.maximum(first - math.exp(spent) * second, 0).sum()
-    assert delta == pytest.approx(1e-3, rel=1e-6)
 
 
 NAMED = {
