@@ -27,7 +27,7 @@ QUESTION = "Which formulas between a claim and a noise scale fall to the unsafe 
 
 COSTLY = (
     *("gaussian_sigma", "gaussian_epsilon", "gaussian_composed_epsilon", "zcdp_epsilon"),
-    *("gaussian_threshold", "gaussian_threshold_delta", "discrete_gaussian_tail"),
+    *("threshold_gaussian", "gaussian_threshold_delta", "discrete_gaussian_tail"),
     *("zcdp_delta", "sampled_gaussian_epsilon"),
 )
 """Quantities whose bounds take long."""

@@ -7,8 +7,6 @@ composition of m of them has the same privacy loss as one with σ/√m (Dong, Ro
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from attacklab.calibration.refinement import crossing, is_kept
 from attacklab.model.claims.gaussian import gaussian_delta
 from attacklab.model.intervals import Interval
@@ -30,8 +28,3 @@ def epsilon(delta: float, sigma: float, sensitivity: float, releases: int = 1) -
     if is_kept(lambda: gaussian_delta(0, signal), delta):
         return Interval.of(0)
     return crossing(lambda loss: gaussian_delta(loss, signal), delta)
-
-
-def rho(sigma: float, sensitivity: float) -> Interval:
-    """The least ρ at which the Gaussian mechanism is ρ-zCDP: Δ²/2σ² (Bun and Steinke 2016, proposition 1.6)."""
-    return Interval.of((Fraction(sensitivity) / Fraction(sigma)) ** 2 / 2)

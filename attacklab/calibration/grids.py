@@ -35,7 +35,6 @@ def _named(names: str, *families: Iterable[tuple[Any, ...]]) -> tuple[dict[str, 
     return tuple(dict(zip(names.split(), row, strict=True)) for row in rows)
 
 
-_LAPLACE_SENSITIVITIES = (1.0, 0.1, 3.0, 10.0)
 _UNEQUAL_PARTS = (
     (0.1, 0.2),
     (0.1, 0.2, 0.3),
@@ -67,13 +66,8 @@ GRIDS: dict[str, tuple[dict[str, Any], ...]] = {
         "delta sigma sensitivity releases",
         product((1e-20, 1e-6, 1e-5), (0.8, 10.0, 300.0), (1.0,), (1, 2, 7, 1000, 1_000_000)),
     ),
-    # Scales and sensitivities whose squares and quotients round.
-    "gaussian_rho": _named(
-        "sigma sensitivity",
-        product((1e-100, 0.1, *neighbourhood(1.0), 3.0, 7.0, 1e100), (1.0, 0.1, *neighbourhood(THIRD))),
-    ),
-    "laplace_epsilon": _named("scale sensitivity", product((*SCALES, *neighbourhood(0.7)), _LAPLACE_SENSITIVITIES)),
-    "laplace_scale": _named("epsilon sensitivity", product(EPSILONS, _LAPLACE_SENSITIVITIES)),
+    "laplace_epsilon": _named("scale sensitivity", product((*SCALES, *neighbourhood(0.7)), (1.0, 0.1, 3.0, 10.0))),
+    "laplace_scale": _named("epsilon sensitivity", product(EPSILONS, (1.0, 0.1, 3.0, 10.0))),
     # ρ as censuses and training use them; ε that give ordinary and tiny δ; neighbours where rounding decides.
     "zcdp_delta": _named(
         "rho epsilon",
@@ -111,19 +105,22 @@ GRIDS: dict[str, tuple[dict[str, Any], ...]] = {
         ),
     ),
     # Integer tails from 0 to where probabilities underflow.
-    "discrete_laplace_tail": _named(
-        "scale tail", product((*DISCRETE_SCALES, *neighbourhood(0.7), 1e10), (0, 1, 2, 5, 28, 100, 1000))
-    ),
-    "discrete_gaussian_tail": _named(
-        "scale tail", product((*DISCRETE_SCALES, *neighbourhood(0.7)), (0, 1, 2, 5, 28, 100))
+    **dict.fromkeys(
+        ("discrete_laplace_tail", "discrete_gaussian_tail"),
+        _named("scale tail", product((*DISCRETE_SCALES, *neighbourhood(0.7)), (0, 1, 2, 5, 28, 100))),
     ),
     # Thresholds at which the mass at the threshold is much and little of δ, for one key and for several.
-    "laplace_threshold_delta": _named(
-        "scale threshold keys", product(DISCRETE_SCALES, (2, 3, 5, 29, 101, 1001), (1, 2, 10))
+    **dict.fromkeys(
+        ("laplace_threshold_delta", "gaussian_threshold_delta"),
+        _named("scale threshold keys", product(DISCRETE_SCALES, (2, 3, 5, 29, 101), (1, 10))),
     ),
-    "gaussian_threshold_delta": _named("scale threshold keys", product(DISCRETE_SCALES, (2, 3, 5, 29, 101), (1, 10))),
-    "laplace_threshold": _named("scale delta keys", product(DISCRETE_SCALES, DELTAS, (1, 10))),
-    "gaussian_threshold": _named("scale delta keys", product((0.5, 1.0, 10 / 3), (1e-300, 1e-20, 1e-6, 1e-2), (1, 10))),
+    "selection_delta": _named(
+        "epsilon sigma threshold l0", product((0.1, 1.0), (3.0, 10.0), (2.5, 30.0, 100.0), (1, 5))
+    ),
+    **dict.fromkeys(
+        ("threshold_laplace", "threshold_gaussian"),
+        _named("epsilon delta l0", product((0.1, 1.0, 10.0), (1e-30, 1e-9, 1e-5), (1, 2, 5))),
+    ),
     # Equal and unequal parts whose sum in floats lies below the exact one, and parts that it loses altogether.
     "budget_total": _named(
         "parts",

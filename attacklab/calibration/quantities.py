@@ -34,13 +34,14 @@ POSITIVE = (LEAST, LARGEST, "above 0")
 COUNT = (1, 10**9, "at least 1")
 RANGES: Mapping[str, tuple[float, float, str]] = {
     **dict.fromkeys(("epsilon", "sensitivity", "sigma", "scale", "rho", "total"), POSITIVE),
-    **dict.fromkeys(("keys", "releases", "steps", "size"), COUNT),
+    **dict.fromkeys(("keys", "l0", "releases", "steps", "size"), COUNT),
     **dict.fromkeys(("tail", "parts", "rdp"), (0.0, LARGEST, "at least 0")),
     "delta": (LEAST, math.nextafter(1.0, 0.0), "in (0, 1)"),
     "composed_epsilon delta": (0.0, math.nextafter(1.0, 0.0), "in [0, 1)"),
     "rate": (LEAST, 1.0, "in (0, 1]"),
     "alpha": (math.nextafter(1.0, 2.0), LARGEST, "above 1"),
     "threshold": (2, LARGEST, "at least 2"),
+    "selection_delta threshold": (1.0, LARGEST, "at least 1"),
 }
 """The least and the largest value of each argument, of one quantity or of any, and both in words."""
 
@@ -88,7 +89,7 @@ class Quantity:
         return _bound(self, tuple(sorted((name, _hashable(value)) for name, value in arguments.items())))
 
     def _require(self, name: str, value: Argument) -> None:
-        whole = name in ("keys", "releases", "steps", "size", "threshold")
+        whole = RANGES[name] is COUNT or (name == "threshold" and self.name != "selection_delta")
         whole |= name == "tail" and self.name.startswith("discrete")
         low, high, text = RANGES.get(f"{self.name} {name}") or RANGES[name]
         for number in value if isinstance(value, Sequence) else [value]:
@@ -104,14 +105,13 @@ def _hashable(value: Argument) -> Argument:
 
 @lru_cache(maxsize=4096)
 def _bound(about: Quantity, arguments: tuple[tuple[str, Argument], ...]) -> Interval:
-    if about.source in (_ZCDP, _RDP, _DOROSHENKO):  # more bits do not narrow these intervals
+    if about.source in (_ZCDP, _RDP, _DOROSHENKO, _HALVED):  # more bits do not narrow these intervals
         return about.enclose(**dict(arguments))
     return refined(lambda: about.enclose(**dict(arguments)), is_narrow)
 
 
 _BALLE = "Balle and Wang 2018, theorem 8"
 _DONG = f"Dong, Roth and Su 2022, corollary 3.3; {_BALLE}"
-_BUN = "Bun and Steinke 2016, proposition 1.6"
 _DWORK = "Dwork, McSherry, Nissim and Smith 2006, proposition 1"
 _ZCDP = (
     "Canonne, Kamath and Steinke 2020, proposition 12; attacklab/model/claims/conversion.py; docs/how_to/calibration.md"
@@ -122,6 +122,8 @@ _VADHAN = "Vadhan 2017, lemma 2.2, with equality where δ is small"
 _GHOSH = "Ghosh, Roughgarden and Sundararajan 2009"
 _CANONNE = "Canonne, Kamath and Steinke 2020, definition 1"
 _STABILITY = "Korolova et al. 2009; Rogers 2023, algorithm 1"
+_WILSON = "Wilson and others 2020, section 3; attacklab/calibration/tails.py"
+_HALVED = "Wilson and others 2020, section 3, with half of δ for the noise"
 _SPENT = "Dwork and Roth 2014, theorem 3.16"
 _KAIROUZ = "Kairouz, Oh and Viswanath 2015, theorem 3.3"
 
@@ -133,7 +135,6 @@ def _rows() -> Iterator[tuple[str, str, Callable[..., Interval], str]]:
     yield "gaussian_epsilon", f"the least ε at which {is_kept}", gaussian.epsilon, _BALLE
     together = "the least ε at which m releases of the Gaussian mechanism are (ε, δ)-DP together"
     yield "gaussian_composed_epsilon", together, gaussian.epsilon, _DONG
-    yield "gaussian_rho", "the least ρ at which the Gaussian mechanism is ρ-zCDP", gaussian.rho, _BUN
     yield "laplace_epsilon", "the least ε at which Laplace noise of this scale is ε-DP", budgets.epsilon, _DWORK
     yield "laplace_scale", "the least scale at which Laplace noise is ε-DP", budgets.scale, _DWORK
     yield "zcdp_delta", "the least δ at ε that all ρ-zCDP mechanisms keep", concentrated.delta, _ZCDP
@@ -144,12 +145,16 @@ def _rows() -> Iterator[tuple[str, str, Callable[..., Interval], str]]:
     yield "discrete_laplace_tail", "P[X > t] of discrete Laplace noise", tails.discrete_laplace, _GHOSH
     yield "discrete_gaussian_tail", "P[X > t] of discrete Gaussian noise", tails.discrete_gaussian, _CANONNE
     appear = "the δ of releasing the keys whose count with discrete {} noise is at least the threshold"
-    begin = "where thresholds on counts with discrete {} noise begin to keep δ"
-    begin += " (one between two integers acts as the larger)"
-    kinds = (("threshold_delta", appear, tails.threshold_delta), ("threshold", begin, tails.threshold))
-    for kind, meaning, bound in kinds:
-        for law, tail in (("Laplace", tails.discrete_laplace), ("Gaussian", tails.discrete_gaussian)):
-            yield f"{law.lower()}_{kind}", meaning.format(law), partial(bound, tail), _STABILITY
+    for law, tail in (("Laplace", tails.discrete_laplace), ("Gaussian", tails.discrete_gaussian)):
+        name = f"{law.lower()}_threshold_delta"
+        yield name, appear.format(law), partial(tails.threshold_delta, tail), _STABILITY
+    selected = "of releasing the keys of a person with l0 keys, and their counts, where count and {} noise exceed T"
+    noise = selected.format("Gaussian")
+    yield "selection_delta", f"the least δ at ε {noise}", tails.selection_delta, _WILSON
+    halved = f"the least T at (ε, δ) {noise}, with the least σ at (ε, δ/2)"
+    yield "threshold_gaussian", halved, tails.threshold_gaussian, _HALVED
+    scaled = f"the least T at (ε, δ) {selected.format('Laplace')}, with the scale l0/ε"
+    yield "threshold_laplace", scaled, tails.threshold_laplace, _WILSON
     parts = "the sum of the parts, each the ε of a pure DP release or the ρ of a zCDP one"
     yield "budget_total", parts, budgets.total, f"{_SPENT}; Bun and Steinke 2016, lemma 1.7"
     yield "budget_share", "the most that each of m releases may spend of a total", budgets.share, _SPENT

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-import gmpy2
-
 from attacklab.model.bisection import least
 from attacklab.model.intervals import Interval, precision
 
@@ -22,9 +20,8 @@ LARGEST = math.nextafter(math.inf, 0.0)
 OCTAVES = (-1075, 1024)
 """Every double above 0 lies between these powers of two."""
 
-MOST_SECANTS, SECANT_ENDS = 40, 2.0**-120
-GUESSED_BITS = (108, 64)
-"""To how many bits a guess is tried; less than 53 would not tell doubles apart."""
+KNOWN_BITS = 108
+"""To how many bits a crossing is found, where no more are asked for."""
 
 
 def refined(enclose: Callable[[], Interval], is_enough: Callable[[Interval], bool]) -> Interval:
@@ -51,12 +48,11 @@ def is_kept(enclose: Callable[[], Interval], threshold: float) -> bool | None:
     return False if interval.lower > threshold else None
 
 
-def crossing(enclose: Callable[[Fraction], Interval], threshold: float) -> Interval:
+def crossing(enclose: Callable[[Fraction], Interval], threshold: float, bits: int = KNOWN_BITS) -> Interval:
     """Find where a decreasing function of positive numbers comes down to a threshold above 0.
 
-    Bisection finds the power of two, the secant method on logarithms the number. What it found is only a guess until
-    the function, enclosed at both ends, is above the threshold at the lower one and not above it at the upper one.
-    The upper end is infinite where no double is large enough.
+    The function, enclosed at both ends, is above the threshold at the lower one and not above it at the upper one. The
+    upper end is infinite where no double is large enough.
     """
 
     def keeps(number: Fraction) -> bool | None:
@@ -65,36 +61,10 @@ def crossing(enclose: Callable[[Fraction], Interval], threshold: float) -> Inter
     if not keeps(Fraction(LARGEST)):
         return Interval.hull(LARGEST, math.inf)
     octave = Fraction(2) ** least(lambda exponent: bool(keeps(Fraction(2) ** exponent)), *OCTAVES)
-    guess = _secant(enclose, threshold, octave / 2, octave)
-    for bits in GUESSED_BITS if guess else ():
-        margin = guess / (1 << bits)
-        if keeps(guess - margin) is False and keeps(guess + margin):
-            return Interval.hull(guess - margin, guess + margin)
-    step = octave / (1 << 53)
-    steps = least(lambda steps: bool(keeps(steps * step)), 1 << 52, 1 << 53)
+    step = octave / (1 << bits)
+    steps = least(lambda steps: bool(keeps(steps * step)), 1 << (bits - 1), 1 << bits)
     below = (steps - 1) * step
     return Interval.hull(below if keeps(below) is False else 0, steps * step)
-
-
-def _secant(enclose: Callable[[Fraction], Interval], threshold: float, low: Fraction, high: Fraction) -> Fraction:
-    """Guess where a function meets a threshold; 0 where the secants lead nowhere."""
-    with gmpy2.context(precision=PRECISIONS[0]):
-
-        def height(place: Any) -> Any:
-            value = refined(lambda: enclose(exact(gmpy2.exp(place))), is_narrow)
-            return gmpy2.log((value.lower + value.upper) / 2) - gmpy2.log(threshold)
-
-        older, newer = bounds = tuple(gmpy2.log(gmpy2.mpfr(gmpy2.mpq(end))) for end in (low, high))
-        at_older, at_newer = height(older), height(newer)
-        for _ in range(MOST_SECANTS):
-            if at_older == at_newer or not gmpy2.is_finite(at_older - at_newer):
-                return Fraction(0)
-            place = newer - at_newer * (newer - older) / (at_newer - at_older)
-            older, at_older, newer = newer, at_newer, min(max(place, bounds[0]), bounds[1])
-            if abs(newer - older) < SECANT_ENDS:
-                break
-            at_newer = height(newer)
-        return exact(gmpy2.exp(newer))
 
 
 def exact(end: Any) -> Fraction:

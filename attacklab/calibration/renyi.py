@@ -18,20 +18,17 @@ from attacklab.model.intervals import Interval
 HALVINGS = 1 << 20
 """The probability of the answer under the other input is found to this part of its logarithm."""
 
-SHARES = tuple(Fraction(2) ** -halvings for halvings in range(8))
-"""The answer has these parts of the probability that is best where δ is small."""
-
 
 def epsilon(alpha: float, rdp: float, delta: float) -> Interval:
     """From the largest ε at which a mechanism with (α, rdp)-RDP is known not to have δ to the least that is enough."""
     order, less = Interval.of(alpha), Interval.of(alpha) - 1
     enough = max(gmpy2.mpfr(0), (Interval.of(rdp) - (1 / less).log1p() - (order * delta).log() / less).upper)
-    return Interval(min(enough, max(_witnessed(alpha, rdp, delta, share) for share in SHARES)), enough)
+    return Interval(min(enough, _witnessed(alpha, rdp, delta)), enough)
 
 
-def _witnessed(alpha: float, rdp: float, delta: float, share: Fraction) -> Any:
-    """The ε of two answers: the first has a share of its best probability p, and the least q that is certified."""
-    p = Interval.of(min(Fraction(alpha) * Fraction(delta), 1 - Fraction(1, 1 << 20)) * share)
+def _witnessed(alpha: float, rdp: float, delta: float) -> Any:
+    """The ε of two answers: the p of the first is best for a small δ, and q is the least that is certified."""
+    p = Interval.of(min(Fraction(alpha) * Fraction(delta), 1 - Fraction(1, 1 << 20)))
     p = Interval(p.lower, p.lower)
     most = ((Interval.of(alpha) - 1) * rdp).exp().lower
     largest = rdp - math.log(delta) / (alpha - 1) + 1

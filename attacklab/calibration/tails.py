@@ -5,25 +5,20 @@ alone has m keys, each once, changes whether any of them appears with probabilit
 that is the δ which such a release needs at least (Korolova et al. 2009; Rogers 2023, algorithm 1). The mass at the
 threshold itself belongs to it: P[1 + X ≥ T] = P[X > T − 2] for integers.
 
-All but `threshold` are enclosed with whatever precision is set.
+All but `threshold_gaussian` are enclosed with whatever precision is set.
 
 Source of the discrete laws: Ghosh, Roughgarden and Sundararajan 2009; Canonne, Kamath and Steinke 2020.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from typing import TypeAlias
+from fractions import Fraction
 
 from attacklab.calibration.budgets import any_of
-from attacklab.calibration.refinement import is_kept
-from attacklab.model.bisection import first
-from attacklab.model.errors import LabFault
+from attacklab.calibration.refinement import KNOWN_BITS, crossing
+from attacklab.model.claims.gaussian import gaussian_delta
 from attacklab.model.intervals import Interval
-
-Tail: TypeAlias = Callable[[float, int], Interval]
-"""P[X > t] from a noise scale and an integer t."""
 
 NEGLIGIBLE = 2.0**-120
 """The part of a sum of which its rest may be this large."""
@@ -34,7 +29,7 @@ def laplace(scale: float, tail: float) -> Interval:
     return (-(Interval.of(tail) / scale)).exp() * 0.5
 
 
-def gaussian(scale: float, tail: float) -> Interval:
+def gaussian(scale: float | Interval, tail: float | Interval) -> Interval:
     """P[X > t] for Gaussian noise."""
     return (Interval.of(tail) / scale).normal_tail()
 
@@ -54,24 +49,49 @@ def discrete_gaussian(scale: float, tail: int) -> Interval:
     return _terms_from(scale, tail + 1) / (_terms_from(scale, 1) * 2 + 1)
 
 
-def threshold_delta(tail: Tail, scale: float, threshold: int, keys: int) -> Interval:
+def threshold_delta(tail: Callable[[float, int], Interval], scale: float, threshold: int, keys: int) -> Interval:
     """The δ of a threshold on counts with noise of such a tail."""
     return any_of(tail(scale, threshold - 2), keys)
 
 
-def threshold(tail: Tail, scale: float, delta: float, keys: int) -> Interval:
-    """Where thresholds on counts with noise of such a tail begin to keep δ.
+def selection_delta(epsilon: float, sigma: float | Interval, threshold: float | Fraction, l0: int) -> Interval:
+    """The least δ at ε of releasing the keys with their counts, plus Gaussian noise, that exceed a threshold.
 
-    A noisy count is an integer: any number above the last threshold that is too low does what the next integer does.
+    A person has l0 keys, each once. Any number of them are new; each of those exceeds the threshold with p, and where
+    one does all is lost. If none does, which has probability s under one input and 1 under the other, the counts of the
+    other keys are left, which nobody needs to cut off: they are Gaussian noise with sensitivity √(number of keys).
     """
+    missed = 1 - gaussian(sigma, Interval.of(threshold) - 1)
+    none, worst = Interval.of(1), Interval.of(0)
+    for new in range(l0 + 1):
+        shift, signal = none.log(), Interval.of(l0 - new).sqrt() / sigma
 
-    def is_enough(threshold: int) -> bool:
-        kept = is_kept(lambda: threshold_delta(tail, scale, threshold, keys), delta)
-        if kept is None:
-            raise LabFault(f"no precision tells whether the threshold {threshold} keeps delta = {delta}")
-        return kept
+        def rest(loss: Interval, signal: Interval = signal) -> Interval:
+            return gaussian_delta(loss, signal) if signal.lower > 0 else 1 - loss.exp()
 
-    return Interval.of(math.nextafter(float(first(is_enough) or 1) - 1, math.inf))
+        for lost in (1 - none + none * rest(epsilon - shift), rest(epsilon + shift), 1 - none):
+            worst = Interval(max(worst.lower, lost.lower), max(worst.upper, lost.upper))
+        none = none * missed
+    return worst
+
+
+def threshold_gaussian(epsilon: float, delta: float, l0: int) -> Interval:
+    """The least threshold that keeps (ε, δ) where σ is the least that keeps (ε, δ/2)."""
+    sigma = crossing(lambda scale: gaussian_delta(epsilon, Interval.of(l0).sqrt() / scale), delta / 2)
+    return crossing(lambda threshold: selection_delta(epsilon, sigma, threshold, l0), delta, KNOWN_BITS // 2)
+
+
+def threshold_laplace(epsilon: float, delta: float, l0: int) -> Interval:
+    """The least threshold that keeps (ε, δ) where the scale of the noise is l0/ε.
+
+    A new key may appear with p, where 1 − (1 − p)^l0 ≤ δ. It may miss with 1 − p ≥ e^(−ε/l0), which follows from that
+    unless δ is above 1 − e^−ε; the counts of other keys cost ε/l0 each.
+    """
+    share = 1 - ((1 - Interval.of(delta)).log() / l0).exp()
+    enough = 1 - (-Interval.of(epsilon) / l0).exp()
+    appears = Interval(min(share.lower, enough.lower), share.upper)
+    scale = Interval.of(l0) / epsilon
+    return 1 - scale * ((appears * 2).log() if appears.upper <= 0.5 else -((1 - appears) * 2).log())
 
 
 def _terms_from(scale: float, least: int) -> Interval:

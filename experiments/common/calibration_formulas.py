@@ -22,10 +22,10 @@ from typing import Any
 
 import mpmath
 import numpy as np
-from scipy import special
+from scipy import special, stats
 
 from attacklab.calibration import Unsafe, quantity
-from attacklab.model.bisection import first, least
+from attacklab.model.bisection import least
 
 Formula = Callable[..., Any]
 
@@ -147,9 +147,15 @@ def _many_digits(value: Any) -> Any:
     return mpmath.mpf(value) if isinstance(value, float) else value
 
 
-def _threshold(delta_of: Formula, scale: float, delta: float, keys: int) -> float:
-    """The least threshold from 2 on that keeps δ."""
-    return float(first(lambda threshold: delta_of(scale=scale, threshold=threshold, keys=keys) <= delta, start=2) or 2)
+def _selection_delta(module: Any, epsilon: Any, sigma: Any, threshold: Any, l0: int) -> Any:
+    """What the noise costs and what new keys do, together."""
+    return _gaussian_delta(module, epsilon, module.sqrt(l0) / sigma) + l0 * _gaussian_tail(module, sigma, threshold - 1)
+
+
+def _threshold_gaussian(epsilon: float, delta: float, l0: int, keys: int, margin: float = 0.0) -> float:
+    """Half of δ for the noise, half for so many keys."""
+    sigma = SOUND["gaussian_sigma"](epsilon=epsilon, delta=delta / 2, sensitivity=math.sqrt(l0) * (1 + margin))
+    return float(1 + sigma * stats.norm.isf(delta / 2 / keys) * (1 + margin))
 
 
 def _any_of(probability: Any, keys: int) -> Any:
@@ -161,7 +167,6 @@ BOTH: dict[str, Formula] = {
     "gaussian_delta": lambda module, epsilon, sigma, sensitivity: _gaussian_delta(module, epsilon, sensitivity / sigma),
     "gaussian_epsilon": _gaussian_epsilon,
     "gaussian_composed_epsilon": _gaussian_epsilon,
-    "gaussian_rho": lambda _, sigma, sensitivity: (sensitivity / sigma) ** 2 / 2,
     "laplace_epsilon": lambda _, scale, sensitivity: sensitivity / scale,
     "laplace_scale": lambda _, epsilon, sensitivity: sensitivity / epsilon,
     # In doubles, δ falls short by rounding (https://github.com/opendp/opendp/pull/2820).
@@ -189,6 +194,12 @@ NAIVE: dict[str, Formula] = {name: partial(formula, math) for name, formula in B
     "gaussian_threshold_delta": lambda scale, threshold, keys: (
         keys * _naive_discrete_gaussian_tail(scale, threshold - 1)
     ),
+    # The larger one of two costs that are paid both; a threshold for one key.
+    "selection_delta": lambda epsilon, sigma, threshold, l0: max(
+        _gaussian_delta(math, epsilon, math.sqrt(l0) / sigma), l0 * _gaussian_tail(math, sigma, threshold - 1)
+    ),
+    "threshold_laplace": lambda epsilon, delta, l0: 1 - l0 / epsilon * math.log(2 * delta),
+    "threshold_gaussian": lambda epsilon, delta, l0: _threshold_gaussian(epsilon, delta, l0, 1),
     # 0 for a δ below 2^−54.
     "composed_delta": lambda delta, releases: 1 - (1 - delta) ** releases,
     "composed_epsilon": partial(_composed_epsilon, math, second_term=0),
@@ -217,6 +228,8 @@ _SOUND: dict[str, Formula] = BOTH | {
     "gaussian_threshold_delta": lambda module, scale, threshold, keys: _any_of(
         _gaussian_tail(module, scale, threshold - 2), keys
     ),
+    "selection_delta": _selection_delta,
+    "threshold_laplace": lambda module, epsilon, delta, l0: 1 - l0 / epsilon * module.log(2 * delta / l0),
     "composed_delta": lambda _, delta, releases: delta * releases,
     "composed_epsilon": _composed_epsilon,
     "group_delta": lambda module, epsilon, delta, size: min(
@@ -228,7 +241,4 @@ _SOUND: dict[str, Formula] = BOTH | {
 }
 SOUND: dict[str, Formula] = {name: _sound(name, formula) for name, formula in _SOUND.items()}
 """The formulas that hold, by the same names."""
-
-for _formulas in (NAIVE, SOUND):
-    for _law in ("laplace", "gaussian"):
-        _formulas[f"{_law}_threshold"] = partial(_threshold, _formulas[f"{_law}_threshold_delta"])
+SOUND["threshold_gaussian"] = lambda epsilon, delta, l0: _threshold_gaussian(epsilon, delta, l0, l0, 1e-9)

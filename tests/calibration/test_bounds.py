@@ -89,6 +89,32 @@ def test_the_delta_of_a_threshold_is_the_probability_that_any_key_appears(keys: 
     assert holds(tails.threshold_delta(tails.discrete_laplace, 2.0, 5, keys), 1 - (1 - appears) ** keys, relative=1e-12)
 
 
+@pytest.mark.parametrize("l0", [1, 2])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.05), (1.0, 1e-3)])
+def test_a_threshold_keeps_delta_and_no_more_by_the_law_of_all_counts(epsilon: float, delta: float, l0: int) -> None:
+    """Each key is new, or in both inputs and far above the threshold; what is seen of it lies in one of many cells."""
+
+    def lost(law: stats.rv_frozen, threshold: float) -> float:
+        worst = 0.0
+        for counts in itertools.combinations_with_replacement((0, threshold + 100 * law.std()), l0):
+            first = second = np.ones(1)
+            for count in counts:
+                cuts = np.linspace(max(threshold, count - 20 * law.std()), count + 20 * law.std(), 1000)
+                laws = [np.diff(law.cdf(cuts - count - more), prepend=0, append=1) for more in (1, 0)]
+                laws[1] = laws[1] if count else np.eye(1, len(cuts) + 1)[0]
+                first, second = np.outer(first, laws[0]).ravel(), np.outer(second, laws[1]).ravel()
+            pairs = ((first, second), (second, first))
+            worst = max(worst, *(float(np.maximum(0, p - math.exp(epsilon) * q).sum()) for p, q in pairs))
+        return worst
+
+    threshold = tails.threshold_laplace(epsilon, delta, l0)
+    assert lost(stats.laplace(scale=l0 / epsilon), threshold.above()) == pytest.approx(delta, rel=1e-9)
+    sigma = gaussian.sigma(epsilon, delta / 2, math.sqrt(l0)).above()
+    threshold = tails.threshold_gaussian(epsilon, delta, l0)
+    assert lost(stats.norm(scale=sigma), threshold.above()) == pytest.approx(delta, rel=1e-3)
+    assert holds(tails.selection_delta(epsilon, sigma, threshold.above(), l0), delta, relative=1e-9)
+
+
 @pytest.mark.parametrize(("epsilon", "releases", "delta"), [(0.5, 5, 1e-3), (1.0, 8, 0.05), (2.0, 3, 1e-6)])
 def test_composed_epsilon_is_that_of_randomized_responses(epsilon: float, releases: int, delta: float) -> None:
     truth = 1 / (1 + math.exp(-epsilon))

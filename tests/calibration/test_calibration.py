@@ -26,11 +26,11 @@ SPARED = {
     "zcdp_delta": 12,
     "gaussian_composed_epsilon": 2,
 }
-SPARED |= {"sampled_gaussian_epsilon": 5}
+SPARED |= {"sampled_gaussian_epsilon": 5, "threshold_gaussian": 4}
 """These quantities are slow: only every n-th set of their arguments is asked for."""
 LOOSE = {
-    *("composed_delta", "composed_epsilon", "zcdp_epsilon", "zcdp_delta", "laplace_threshold"),
-    *("discrete_gaussian_tail", "gaussian_threshold_delta", "gaussian_threshold"),
+    *("composed_delta", "composed_epsilon", "zcdp_epsilon", "zcdp_delta", "threshold_laplace"),
+    *("discrete_gaussian_tail", "gaussian_threshold_delta", "threshold_gaussian", "selection_delta"),
     *("group_delta", "sampled_gaussian_epsilon", "rdp_epsilon"),
 }
 """The quantities whose sound formula may return more than the least double that is safe."""

@@ -69,6 +69,14 @@ def of_responses(loss: float, count: int) -> Callable[[float], float]:
     return delta_at
 
 
+def of_discrete(sigma: float, rate: float) -> Callable[[float], float]:
+    """The δ(ε) of discrete Gaussian noise on a sample, by its law at every integer."""
+    law = np.exp(-(np.arange(-60, 61) ** 2) / (2 * sigma**2))
+    q = np.append(law, 0) / law.sum()
+    p = (1 - rate) * q + rate * np.roll(q, 1)
+    return lambda at: float(max(np.maximum(0, a - math.exp(at) * b).sum() for a, b in ((p, q), (q, p))))
+
+
 def of_both(mu: float, loss: float) -> Callable[[float], float]:
     """The δ(ε) of Gaussian noise and a randomized response."""
     likely, noise = 1 / (1 + math.exp(-loss)), of_noise(mu)
@@ -84,6 +92,9 @@ ROUTES: Sequence[tuple[Sequence[Part], Callable[[float], float], Sequence[float]
     ([Part("gaussian", Fraction(10, 9), 0.05, 2)], twice(0.9, 0.05), (0.0,)),
     ([Part("response", 0.1, count=10)], of_responses(0.1, 10), (0.0, 0.5, 0.9)),
     ([Part("laplace", 0.7)], lambda at: -math.expm1((at - 0.7) / 2), (0.0, 0.5)),
+    ([Part("discrete_gaussian", 0.5)], of_discrete(2.0, 1.0), (0.1, 1.0)),
+    ([Part("discrete_gaussian", 0.5, 0.3)], of_discrete(2.0, 0.3), (0.1, 0.4)),
+    ([Part("discrete_laplace", 0.1, count=10)], of_responses(0.1, 10), (0.0, 0.5)),
     ([Part("gaussian", 0.8), Part("response", 0.4)], of_both(0.8, 0.4), (0.5, 2.0)),
     ([Part("response", 0.4), Part("gaussian", 0.8)], of_both(0.8, 0.4), (0.5, 2.0)),
 )
@@ -140,7 +151,15 @@ def test_a_group_has_the_largest_delta_along_a_chain_of_neighbours() -> None:
 
 
 def test_what_cannot_be_enclosed_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    for wrong in ({"law": "cauchy"}, {"loss": 0.0}, {"loss": math.inf}, {"rate": 0.0}, {"rate": 1.1}, {"count": 0}):
+    for wrong in (
+        {"law": "cauchy"},
+        {"loss": 0.0},
+        {"loss": math.inf},
+        {"rate": 0.0},
+        {"rate": 1.1},
+        {"count": 0},
+        {"sensitivity": 0},
+    ):
         with pytest.raises(UsageError, match=next(iter(wrong))):
             Part(**{"law": "gaussian", "loss": 1.0, **wrong})
     for call, name in (
