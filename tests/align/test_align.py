@@ -80,12 +80,7 @@ ROWS = [
     Row("scale of the data", lambda x, rng: len(x) + rng.laplace(0, len(x)), LONG, SHORT, 1.0, VIOLATED),
     Row("bare count", lambda x, rng: (len(x) + rng.laplace(0, 1), len(x)), LONG, SHORT, 1.0, SUSPECTED),
     Row(
-        "NaN among records",
-        lambda x, rng: np.sum(x) + rng.laplace(0, 1),
-        SHORT,
-        np.append(SHORT, np.nan),
-        1.0,
-        SUSPECTED,
+        "NaN in records", lambda x, rng: np.sum(x) + rng.laplace(0, 1), SHORT, np.append(SHORT, np.nan), 1.0, SUSPECTED
     ),
     Row("error on one", lambda x, rng: max(x.tolist()) + rng.laplace(0, 1), np.ones(1), np.ones(0), 1.0, SUSPECTED),
     Row("fixed seed", lambda x, _: len(x) + np.random.default_rng(3).laplace(0, 1), LONG, SHORT, 1.0, SUSPECTED),

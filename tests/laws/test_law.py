@@ -181,12 +181,7 @@ def test_a_mechanism_that_reads_other_randomness_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "draw",
-    [
-        lambda rng, n: rng.random(n) + rng.random(n),
-        lambda rng, n: rng.random(2 * n)[:n],
-        lambda rng, n: rng.normal(size=n),
-    ],
+    "draw", [lambda g, n: g.random(n) + g.random(n), lambda g, n: g.random(2 * n)[:n], lambda g, n: g.normal(size=n)]
 )
 def test_a_mechanism_that_draws_anything_but_one_uniform_is_refused(draw: Any) -> None:
     def release(_: float, trials: int, rng: Any) -> NDArray[np.bool_]:

@@ -365,18 +365,8 @@ def test_a_target_with_a_claim_of_its_own_is_described_as_in_this_process(made: 
     for name, parameters in declared:
         there = made(isolated, f"{file}:{name}", **{"kind": None, "epsilon": None, **parameters})
         here = load_target(f"{file}:{name}", **parameters)
-        for attribute in (
-            "name",
-            "kind",
-            "claim",
-            "relation",
-            "sensitivity",
-            "bounds",
-            "noise_scale",
-            "domain",
-            "version",
-        ):
-            assert getattr(there, attribute) == getattr(here, attribute), f"{attribute} of {name}"
+        for one in ("name", "kind", "claim", "relation", "sensitivity", "bounds", "noise_scale", "domain", "version"):
+            assert getattr(there, one) == getattr(here, one), f"{one} of {name}"
         assert (there.domain is None) is (name not in ("renyi", "described"))
     assert len(there.outputs(0.0, 5, rng())) == 5
 
