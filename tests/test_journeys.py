@@ -33,7 +33,99 @@ def test_a_session_goes_as_it_is_told(page: str, session: str, tmp_path: Path) -
     for needed in COMPILERS:
         if session.startswith(f"$ {needed} ") and shutil.which(needed) is None:
             pytest.skip(f"there is no {needed} here")
-    printed = _printed(session, _folder(page, tmp_path / "folder"), tmp_path / "bin")
+    _require_shown(session, _folder(page, tmp_path / "folder"), tmp_path / "bin")
+
+
+STRANGERS = {
+    "own Laplace noise": """
+$ attacklab audit laplace.py
+attacklab audit laplace.py:noisy_count --kind noise --epsilon EPSILON
+...
+$ attacklab audit laplace.py:noisy_count --kind noise --epsilon 1 --json f.json
+FAIL  noisy_count   laplace.py:5   claims ε = 1.0, shown: ε ≥ 1...
+  AL04 low bits ...
+...
+$ attacklab list AL04
+AL04 low_bit_laplace: Some outputs fit one input only.
+...
+$ attacklab poc f.json > shown.py
+$ python shown.py
+...
+BROKEN: the claim does not hold.
+""",
+    "own mean": """
+$ attacklab audit mean.py:mean --kind mean --epsilon 1 --bounds 0 1
+FAIL  mean   mean.py:1   claims ε = 1.0, shown: ...
+  AL17 missing clip ...
+...
+$ attacklab audit mean.py:clipped --kind mean --epsilon 1 --bounds 0 1 --attack missing_clip
+PASS (no proof)  clipped   mean.py:5   claims ε = 1.0
+...
+""",
+    "own group-by in pandas": """
+$ attacklab audit groups.py:release --kind dataset --epsilon 1 --pairs pairs.json
+FAIL  release   groups.py:4   claims ε = 1.0, shown: ...
+...
+  AL21 rare keys ...
+...
+""",
+    "own sampler proved": """
+$ attacklab prove coin.py:response --kind noise --epsilon 1
+FAIL  response   coin.py:1   claims ε = 1.0, shown: ε ≥ 1.0...
+...
+$ attacklab prove coin.py:response --kind noise --epsilon 1.1 --inputs 0..3
+PROVED  response   coin.py:1   claims ε = 1.1, for every pair of neighbours among 4
+...
+""",
+}
+"""The paths of people who test their own code; a first attack is written in test_writing_an_attack.py."""
+
+FILES = {
+    "laplace.py": """import math
+import random
+
+
+def noisy_count(value: float) -> float:
+    u = random.random() - 0.5
+    return value - math.copysign(math.log(1 - 2 * abs(u)), u)
+""",
+    "mean.py": """def mean(records, trials, rng):
+    return sum(records) / len(records) + rng.laplace(0, 1 / len(records), trials)
+
+
+def clipped(records, trials, rng):
+    return mean([min(max(record, 0), 1) for record in records], trials, rng)
+""",
+    "groups.py": """import pandas
+
+
+def release(records, trials, rng):
+    counts = pandas.DataFrame(records).groupby("city").size()
+    return [{city: n + rng.laplace(0, 1) for city, n in counts.items()} for _ in range(trials)]
+""",
+    "pairs.json": """[{"first": [{"city": "Ulm"}, {"city": "Ulm"}], "relation": "add-remove",
+"second": [{"city": "Ulm"}, {"city": "Ulm"}, {"city": "Linz"}]}]
+""",
+    "coin.py": """def response(answer, bits):
+    return int(answer) % 2 != (bits.take(2) == 0)
+""",
+}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the commands are those of a POSIX shell")
+@pytest.mark.parametrize("path", STRANGERS)
+def test_a_stranger_gets_there_in_six_commands(path: str, tmp_path: Path) -> None:
+    session = STRANGERS[path].lstrip()
+    assert session.count("$ ") <= 6
+    if "pandas" in path:
+        pytest.importorskip("pandas")
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, "utf-8")
+    _require_shown(session, tmp_path, tmp_path / "bin")
+
+
+def _require_shown(session: str, folder: Path, programs: Path) -> None:
+    printed = _printed(session, folder, programs)
     for line in session.splitlines():
         if line.startswith("$ "):
             place = printed.index(line)
