@@ -43,7 +43,7 @@ class Aligned:
 
 @dataclass(frozen=True)
 class Shifts:
-    """What the shifts of one pair are.
+    """The shifts that align one pair.
 
     Attributes:
         aligned: of each form of the output.

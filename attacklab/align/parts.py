@@ -57,7 +57,7 @@ class Parts:
 
     @property
     def form(self) -> tuple[Any, ...]:
-        """What is there besides the values of numbers; two outputs of one form differ in numbers alone."""
+        """An output without the values of its numbers; outputs of the same form differ only in numbers."""
         return (tuple(self.numbers), tuple(sorted(self.rest.items(), key=repr)))
 
     def vector(self) -> np.ndarray[Any, Any]:

@@ -147,7 +147,7 @@ def _on_lattices(claim: PrivacyClaim, numbers: Sequence[NoisyNumber], best: floa
 
 
 def _blind(number: NoisyNumber, models_of: Callable[[View], Sequence[Model]]) -> Scenario:
-    """The bets by the first model on either answer, where no outputs looked at promise anything."""
+    """Bets by the first model on each answer, for when no bet did well on the outputs seen."""
     model, first, second = models_of(number.view)[0], number.first[0], number.second[0]
     bets = (
         Bet(number.view, model, first, second, on_first=True),
@@ -166,7 +166,7 @@ def _worth(ranked: Ranked) -> float:
 
 
 def _grouped(ranked: Sequence[Ranked]) -> list[Scenario]:
-    """The best bets on the best pairs, all on the first input; those on one answer and those on two apart."""
+    """The best bets on the best pairs, all on the first input; bets on one answer and bets on two are kept apart."""
     groups: dict[tuple[int, int], list[tuple[NoisyNumber, Bet]]] = {}
     best: dict[tuple[int, int], float] = {}
     for worth, number, bet in ranked:

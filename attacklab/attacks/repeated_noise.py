@@ -180,7 +180,7 @@ def _calls_agree(target: Target, pair: NeighbouringPair, probe: Probe, together:
 
 
 def _lies_on_a_grid(outputs: Outputs) -> bool:
-    """Whether outputs are numbers on a grid, so coarse that sound noise repeats on it as well."""
+    """Whether outputs lie on a grid so coarse that sound noise repeats too."""
     if outputs.ndim > 1 or not are_numbers(outputs):
         return False
     values = as_floats(outputs)

@@ -113,7 +113,7 @@ class GridPoints:
         return cls(rows, low[rows] + place, counts)
 
     def with_each_of(self, points: GridPoints, wanted: Bools) -> tuple[Integers, Integers]:
-        """Every combination of a point with one of the other's in the same row, for the wanted rows.
+        """Pair each point with every point of the other in the same row, for the wanted rows.
 
         Returns:
             The index of the point, and the index of the other's point, of each combination.

@@ -26,7 +26,7 @@ FAST, PRICES = 1e-5, ((1e-6, 2e-7), (1e-5, 3e-6))
 """Outputs that take less are counted, at the price of vectorised code or of a call in Python: (below, price)."""
 
 MEASURED, SHARE = 1_000, 500
-"""How long an output takes is seen from ever longer calls, until they draw so many or take this part of the seconds."""
+"""Timed calls get longer until they draw this number of outputs, or take the seconds divided by the second number."""
 
 
 class Clock:
@@ -58,7 +58,7 @@ class Clock:
         return self._rates.get(_size(input_), self.rate)
 
     def keep_half(self) -> None:
-        """From now on, refuse to draw what leaves less than half of the seconds that are left now."""
+        """From now on, keep half of the remaining seconds: refuse draws that would take more."""
         self._kept = self.left / 2
 
     def draw(self, request: Request) -> Drawn:

@@ -28,7 +28,7 @@ NAME = "first_outputs"
 """What stands where an attack's name would."""
 
 PAIRS, OUTPUTS, MOST_OUTPUTS = 100, 64, 1 << 14
-"""How many pairs are looked at, and outputs of either input; and of the first pair if all of them are the same."""
+"""Pairs looked at, outputs of each input, and outputs of the first pair if all outputs so far are the same."""
 
 INSTALLED = re.compile(
     r"[/\\](site|dist)-packages[/\\]|[/\\]lib[/\\]python3|" + re.escape(str(Path(__file__).parents[1]))

@@ -139,7 +139,7 @@ class PlannedScenario:
 
     @functools.cached_property
     def claim(self) -> Claim | None:
-        """What is claimed of one trial; None if nothing is claimed of so many answers together."""
+        """The claim for one trial; None if nothing is claimed for that number of answers together."""
         try:
             return self.rules.target.claim.composed(self.answers)
         except ValueError:
@@ -170,7 +170,7 @@ class PlannedScenario:
         return self.rules.finding(self.attack, verdict, reason, pair=self.pair, **rest)
 
     def without_claim(self) -> Finding:
-        """What is found where nothing is claimed of a trial."""
+        """The finding for a pair on which nothing is claimed."""
         reason = f"the claim promises nothing of {self.answers} answers together{PROVE_INSTEAD}"
         return self.finding(Verdict.INCONCLUSIVE, reason, evidence=Samples(answers=self.answers, untestable=True))
 

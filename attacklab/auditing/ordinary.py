@@ -21,7 +21,7 @@ from attacklab.model.findings import FAILURE, TOO_LITTLE, VALUE_OF_TEXT, Certifi
 from attacklab.model.targets import Target
 
 ORDINARY = 4.0
-"""Inputs are ordinary whose numbers have no more decimal places than that, before or behind the point."""
+"""Most decimal places, before or behind the point, of a number in an ordinary input."""
 
 UNKNOWN = 400.0
 """How far from ordinary an input is that has NaN or an infinity in it: further than any double."""

@@ -174,7 +174,7 @@ def _audited(
     again: Again,
     spec: str | None,
 ) -> list[Finding]:
-    """The findings of attacks, those of the alignment first."""
+    """The findings of all attacks; the alignment's come first."""
     sampling = [attack for attack in attacks if not isinstance(attack, AlignmentAttack)]
     first: list[Finding] = []
     if len(sampling) < len(attacks):

@@ -51,7 +51,7 @@ def delta(rho: float, epsilon: float) -> Interval:
 
 
 def epsilon(rho: float, delta: float) -> Interval:
-    """From the largest ε at which some ρ-zCDP mechanism is known not to have δ to the least that is enough."""
+    """Enclose the least ε at δ: some ρ-zCDP mechanism needs the lower end; the upper end is enough for all."""
     claim = ZeroConcentrated(rho)
     enough = crossing(lambda loss: conversion(rho, loss), delta).upper
     if gmpy2.is_infinite(enough):

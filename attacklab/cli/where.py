@@ -15,7 +15,7 @@ from attacklab.libraries import Library
 from attacklab.model.errors import UsageError, in_one_line
 
 LONG_SECONDS = 10.0
-"""Where nobody says how many processes draw, one for each processor is started once drawing has taken so long."""
+"""Seconds of drawing after which one process per processor is started, unless --workers says otherwise."""
 
 CONNECTING_SECONDS = 10.0
 """How long a Dask scheduler may take to answer."""

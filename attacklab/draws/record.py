@@ -173,7 +173,7 @@ class Recorder:
 
     @contextlib.contextmanager
     def inside(self) -> Iterator[None]:
-        """Let a sampler draw from others unseen."""
+        """Do not record the draws that a sampler makes by calling other samplers."""
         before, self._is_inside = self._is_inside, True
         try:
             yield

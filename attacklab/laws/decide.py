@@ -169,7 +169,7 @@ def judge(claim: Claim, p: Law, q: Law, *, slack: Fraction = Fraction(0)) -> Rul
 
 
 def _at_points(points: Sequence[PrivacyClaim], p: Law, q: Law, slack: Fraction) -> Ruling:
-    """Each point decides if it is exceeded; all together, if none is."""
+    """The claim is refuted if one point is, and proved if every point is."""
     judged = [(point, certify(point.epsilon, point.delta, p, q)) for point in points]
     decisions = {certificate.decision for _, certificate in judged}
     point, worst = max(judged, key=lambda pair: pair[1].delta_bounds.lower - Fraction(pair[0].delta))

@@ -82,7 +82,7 @@ class PlainBits(RandomBits):
         return int(self._script[at][1])
 
     def call(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
-        """The next outcome of the script, or else what the sampler gives."""
+        """The next outcome of the script; without one, draw it by the sampler."""
         return self._next_outcome() if self._gives_outcome() else super().call(sampler, *arguments)
 
     def repeat(self, sampler: Callable[..., Any], *arguments: Any) -> Any:

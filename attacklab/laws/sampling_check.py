@@ -38,7 +38,7 @@ from attacklab.model.random_bits import SeededBits
 
 RUNS = 20_000
 SECONDS = 30.0
-"""After so long no further run is begun."""
+"""Seconds after which no further run is begun."""
 
 FALSE_ALARM = 1e-12
 """The probability, at most, that a true law is refused."""

@@ -381,7 +381,7 @@ class Finding:
 
     @property
     def decides_nothing(self) -> bool:
-        """Whether it has looked at nothing that could decide; a proof that was not found did, as it was asked for."""
+        """Whether nothing was examined that could have decided; a proof that was sought in vain counts as examined."""
         is_open = self.verdict is Verdict.INCONCLUSIVE and not self.is_proof
         return is_open and (self.samples is None or self.samples.untestable)
 

@@ -58,7 +58,7 @@ def _input_text(described: Mapping[str, Any]) -> str:
 
 
 def shown_by(finding: Finding) -> str:
-    """The name of an attack, after that of the flaw if it is another than the attack looks for."""
+    """The attack's name; if it found another flaw than its own, the flaw's name comes first."""
     name = NAMES.get(finding.flaw) if finding.refutes else None
     return f"{name} (by {finding.attack})" if name else finding.attack
 

@@ -231,7 +231,7 @@ def _clarity(
 def _promised(
     first: NDArray[np.int64], second: NDArray[np.int64], trials: int, *, delta: float, rarity: float
 ) -> Doubles:
-    """The ε that events promise to prove which hold at most so large a share of the outputs, or leave out no more."""
+    """The ε that events are expected to prove, for events with at most this share of the outputs (or the rest)."""
     share = (first + second) / (2 * trials)
     return np.where(np.minimum(share, 1 - share) <= rarity, promised_epsilon(first, second, trials, delta), -np.inf)
 

@@ -134,7 +134,7 @@ def _at(outputs: Outputs, *, steps: tuple[Step, ...], read: Callable[[Values], N
 
 
 def _types_at(outputs: Outputs, *, steps: tuple[Step, ...], names: tuple[str, ...]) -> NDArray[Any]:
-    """The types at the end of a path, of the values as they came: a table has one type for all."""
+    """The types of the values at the end of a path, as they were released; a table has one type for all."""
     came = steps[-1](followed(outputs, steps[:-1])) if steps else outputs
     return type_codes(came, names=names)
 

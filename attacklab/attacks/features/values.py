@@ -142,7 +142,7 @@ def _of_dataclass_or_object(value: Any) -> dict[str, Any]:
 
 
 def _of_pandas(value: Any) -> Parts:
-    """A data frame or a series by its labels and its columns."""
+    """Take a data frame or a series apart into its labels and its columns."""
     columns = value.items() if hasattr(value, "columns") else [(value.name, value)]
     named = {f"column {place} ({label!r})": column.to_numpy() for place, (label, column) in enumerate(columns)}
     return Parts(type(value).__name__, {"index": value.index.to_numpy(), **named})

@@ -33,7 +33,7 @@ KINDS: Mapping[str | None, Callable[..., Claim]] = {
     "profile": Profile,
     "stability": lambda bound, metric, **rest: Stability(Fraction(bound), Metric(metric), **rest),
 }
-"""What a claim is in JSON, and what makes it; of (ε, δ) the kind is left out."""
+"""The class of each kind of claim in JSON; an (ε, δ) claim has no kind there."""
 
 
 def claim_from_json(data: Mapping[str, Any]) -> Claim:

@@ -68,7 +68,7 @@ class Claim(ABC):
         return self.delta_at(0.0)
 
     def at(self, epsilon: float) -> PrivacyClaim:
-        """The claim at one point of its profile; where δ(ε) is 1, and nothing is promised, with a δ just below."""
+        """The claim at one point of its profile; if δ(ε) is 1, which promises nothing, with a δ just below 1."""
         return PrivacyClaim(epsilon, min(NEARLY_ONE, self.delta_at(epsilon)))
 
 

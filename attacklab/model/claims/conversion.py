@@ -38,7 +38,7 @@ LEAST_FADE, FADED = 1e-6, 600.0
 """What is tried first for −(α−1)·ln x: from the least to where s is below 1 and x^(α−1) as good as 0."""
 
 ROUNDS, ZOOMS, NARROWER = 8, 12, 4.0
-"""How often the search is narrowed for each order by itself and around the best of them, and how much each time."""
+"""Rounds of the search for each order, rounds around the best order, and the factor of each round."""
 
 LARGEST_EXPONENT = 300.0
 
