@@ -1,7 +1,5 @@
 """The catalogue of flaws: every attack and every flaw has an entry, and every example has the flaw that it is for."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import pkgutil

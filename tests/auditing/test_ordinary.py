@@ -1,7 +1,5 @@
 """Which inputs are ordinary, which finding stands for all, and which flaw the findings of an audit support."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The referee: fresh randomness for judging, one α, the same finding whatever else ran, and no failure is lost."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

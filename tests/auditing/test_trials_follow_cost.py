@@ -1,7 +1,5 @@
 """How many trials default audits spend where outputs are cheap, what only those show, and how samples are cut."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

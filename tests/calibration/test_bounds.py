@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -94,7 +95,7 @@ def test_the_delta_of_a_threshold_is_the_probability_that_any_key_appears(keys: 
 def test_a_threshold_keeps_delta_and_no_more_by_the_law_of_all_counts(epsilon: float, delta: float, l0: int) -> None:
     """Each key is new, or in both inputs and far above the threshold; what is seen of it lies in one of many cells."""
 
-    def lost(law: stats.rv_frozen, threshold: float) -> float:
+    def lost(law: Any, threshold: float) -> float:
         worst = 0.0
         for counts in itertools.combinations_with_replacement((0, threshold + 100 * law.std()), l0):
             first = second = np.ones(1)

@@ -1,7 +1,5 @@
 """The table of pyproject.toml: which flaws of a target count for the exit status."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The experiments on exact laws: what their records hold, and laws and bounds by another route."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Experiments in quick runs: what is refuted and what is not; pages come from JSON alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -49,10 +47,7 @@ def test_counted_work_violates_the_loop_and_not_fixed_work() -> None:
         assert verdicts(data, f"seeing_work({name})") == {"not detected"}
 
 
-NAMED = {
-    "zero_rounding": "naive_exponential",
-    "low_bit_laplace": "naive_laplace_numpy",
-}
+NAMED = {"zero_rounding": "naive_exponential", "low_bit_laplace": "naive_laplace_numpy"}
 
 
 def refuted(data: Data) -> set[str]:

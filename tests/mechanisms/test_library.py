@@ -1,7 +1,5 @@
 """The library's functions: claims that are derived, laws by formulas of their own, widths, and what they refuse."""
 
-from __future__ import annotations
-
 import math
 import os
 import pickle

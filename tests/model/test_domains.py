@@ -1,7 +1,5 @@
 """Domains: what they hold, which neighbouring pairs follow from them, how they travel, and what they refuse."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

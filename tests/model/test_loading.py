@@ -14,8 +14,6 @@ from attacklab.model.random_bits import TapedBits
 from attacklab.model.targets import Kind, Target
 
 SOURCE = '''
-from __future__ import annotations
-
 import numpy as np
 from attacklab.model.targets import Target
 

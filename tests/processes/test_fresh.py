@@ -1,7 +1,5 @@
 """A call in a fresh process: what differs there, what can be sent, how it ends, and that nothing is left behind."""
 
-from __future__ import annotations
-
 import enum
 import functools
 import importlib.util

@@ -1,7 +1,5 @@
 """What an audit says it can see, against how often it does see it."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 
@@ -10,12 +8,7 @@ import pytest
 from scipy import stats
 
 from attacklab.auditing.statistics.betting import evidence
-from attacklab.auditing.statistics.choosing import (
-    POWER,
-    detects,
-    smallest_detectable_advantage,
-    trials_needed,
-)
+from attacklab.auditing.statistics.choosing import POWER, detects, smallest_detectable_advantage, trials_needed
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.findings import Counts
 
