@@ -1,9 +1,9 @@
 """Accountants of DP-SGD, ours and those of libraries, against a certified enclosure of what is lost.
 
 A step adds Gaussian noise to a Poisson sample. The enclosure is that of `attacklab.calibration.privacy_loss`. Libraries
-run in the environments that are built here. Sources: Abadi and others 2016, 'Deep Learning with Differential Privacy';
-Dong, Roth and Su 2022, section 5 (the central limit); Gopi, Lee and Wutschitz 2021, 'Numerical Composition of
-Differential Privacy'.
+run in the environments that are built here: `make .environments/accountants/dp_accounting-0.6.0/.ready`. Sources: Abadi
+and others 2016, 'Deep Learning with Differential Privacy'; Dong, Roth and Su 2022, section 5 (the central limit); Gopi,
+Lee and Wutschitz 2021, 'Numerical Composition of Differential Privacy'.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from attacklab.calibration.privacy_loss import sampled_gaussian_epsilon
-from attacklab.libraries.environments import environments
+from attacklab.libraries.environments import BUILT, PINNED, environments
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Role, Series
 from experiments.common.calibration_formulas import NAIVE, SOUND
@@ -33,10 +33,7 @@ OWN = {
 }
 SCRIPTS: Mapping[str, str] = {
     "opacus": """
-import json, sys, warnings
-warnings.simplefilter("ignore")
 from opacus.accountants import GaussianAccountant, PRVAccountant, RDPAccountant
-sigma, rate, delta, steps = json.loads(sys.argv[1])
 def epsilon(kind, count):
     accountant = kind()
     accountant.history = [(sigma, rate, count)]
@@ -46,9 +43,32 @@ def epsilon(kind, count):
         return None
 kinds = {"GDP": GaussianAccountant, "PRV": PRVAccountant, "RDP": RDPAccountant}
 print(json.dumps({name: [epsilon(kind, count) for count in steps] for name, kind in kinds.items()}))
-"""
+""",
+    "dp_accounting": """
+import dp_accounting
+from dp_accounting import pld, rdp
+def epsilon(kind, count):
+    step = dp_accounting.PoissonSampledDpEvent(rate, dp_accounting.GaussianDpEvent(sigma))
+    return float(kind().compose(step, count).get_epsilon(delta)).hex()
+kinds = {"PLD": pld.PLDAccountant, "RDP": rdp.RdpAccountant}
+print(json.dumps({name: [epsilon(kind, count) for count in steps] for name, kind in kinds.items()}))
+""",
+    "prv_accountant": """
+from prv_accountant import PRVAccountant
+from prv_accountant.privacy_random_variables import PoissonSubsampledGaussianMechanism
+prv = PoissonSubsampledGaussianMechanism(noise_multiplier=sigma, sampling_probability=rate)
+accountant = PRVAccountant(prvs=[prv], max_self_compositions=[max(steps)], eps_error=0.1, delta_error=delta / 1000)
+ends = [accountant.compute_epsilon(delta=delta, num_self_compositions=[count])[2] for count in steps]
+print(json.dumps({"upper end": [float(end).hex() for end in ends]}))
+""",
 }
-"""Of each library, a program that prints what its accountants say; null where one refuses."""
+"""Of each library, a program that prints what its accountants say; null where one refuses. `BEGIN` comes before it."""
+
+BEGIN = """
+import json, sys, warnings
+warnings.simplefilter("ignore")
+sigma, rate, delta, steps = json.loads(sys.argv[1])
+"""
 
 SECONDS = 600.0
 """How long such a program may take."""
@@ -71,15 +91,25 @@ def collect(settings: Settings) -> Collected:
 
 def _libraries(steps: tuple[int, ...]) -> Iterator[tuple[str, Said]]:
     """What the accountants say of the libraries that are built here."""
-    for made in environments(Path.cwd()):
-        if made.is_missing or made.library not in SCRIPTS:
+    for name, python in _pythons():
+        program = SCRIPTS.get(name.rpartition("-")[0])
+        if program is None:
             continue
-        command = [str(made.python), "-c", SCRIPTS[made.library], json.dumps([SIGMA, RATE, DELTA, steps])]
+        command = [str(python), "-c", BEGIN + program, json.dumps([SIGMA, RATE, DELTA, steps])]
         printed = subprocess.run(  # noqa: S603 - the program above
             command, check=True, capture_output=True, text=True, timeout=SECONDS
         ).stdout
-        for name, epsilons in json.loads(printed).items():
-            yield f"{made.name} {name}", [None if one is None else float.fromhex(one) for one in epsilons]
+        for kind, epsilons in json.loads(printed).items():
+            yield f"{name} {kind}", [None if one is None else float.fromhex(one) for one in epsilons]
+
+
+def _pythons() -> Iterator[tuple[str, Path]]:
+    """The environments that are built here: of libraries, and of what is an accountant alone."""
+    yield from ((made.name, made.python) for made in environments(Path.cwd()) if not made.is_missing)
+    for pinned in sorted(Path(PINNED, "accountants").glob("*.txt")):
+        python = Path(BUILT, "accountants", pinned.stem, "bin", "python").absolute()
+        if python.exists():
+            yield pinned.stem, python
 
 
 def verdicts(said: Said, known: list[list[float]]) -> list[str]:
