@@ -79,10 +79,10 @@ class ChunkTotal(Query[int]):
         """The steps between the bounds."""
         return self._total.stability
 
-    def of(self, data: Iterable[tuple[str, Number]] | Numbers) -> int:
+    def of(self, data: Any) -> int:
         """Return the sum of what the answers have above `lower`, in steps."""
         chunks: list[list[float]] = [[] for _ in range(self.chunks)]
-        pairs: Any = data if self.named else numbered(data)
+        pairs: Iterable[tuple[str, Number]] = data if self.named else numbered(data)
         for person, value in pairs:
             chunks[self.chunk_of(person)].append(nearest_double(exact("value", value)))
         return self._total.of([self._answer(np.array(held, dtype=np.float64)) for held in chunks])

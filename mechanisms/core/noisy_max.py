@@ -79,8 +79,9 @@ def one_of_those_up(utilities: tuple[float | Fraction, ...], rate: mpq, bits: Ra
     order is any of those up. A coin comes up if a uniform point of [0, 2^31) lies below r = 2^31·e^(−gap), of which
     `bounds_below` says L ≤ r ≤ L + W. Only if the whole part of the point is one of these, r itself is looked at.
     """
-    listed = all(type(utility) is float for utility in utilities)
-    prepared = Selection.of(np.array([utilities]) if listed else [list(utilities)], rate, steps_of(rate), COARSE)
+    are_floats = all(type(utility) is float for utility in utilities)
+    rows = np.array([utilities]) if are_floats else [[Fraction(utility) for utility in utilities]]
+    prepared = Selection.of(rows, rate, steps_of(rate), COARSE)
     points, below = (bits.words(len(utilities)) >> np.uint64(64 - WEIGHT_BITS)).view(np.int64), prepared.below[0]
     up = points < below
     for place in np.flatnonzero(~up & (points < below + (below >> COARSE) + 4)).tolist():

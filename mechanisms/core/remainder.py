@@ -39,6 +39,6 @@ class Remainder:
         above = mpq(2 * word + 1, 2 << WORD) * cells.remaining
 
         def is_reached(outcome: int) -> bool:
-            return law.rough_tail(outcome) > (above + cells.given(outcome)) * 2**HEIGHT_BITS
+            return bool(law.rough_tail(outcome) > (above + cells.given(outcome)) * 2**HEIGHT_BITS)
 
         return inverted(self, word, last_that(is_reached, 0, int(law.spread) + 1), bits)

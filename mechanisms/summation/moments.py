@@ -73,6 +73,7 @@ def exact_variance(*, epsilon: Number, lower: Number, upper: Number, grid: Grid)
     low, high, loss = rational("lower", lower), rational("upper", upper), positive("epsilon", epsilon)
     centre = (low + high) / 2
     square = sum_of_squares(lower=low, upper=high, centre=centre, grid=grid, relation="substitute")
+    assert isinstance(square.query, Total)  # noqa: S101 # for types
     mean_square = ratio(noisy(square, DiscreteLaplace, loss / 2), Size(), 0, square.query.upper)
     total = Total(low, high, grid, "substitute")
     mean = ratio(noisy(total, DiscreteLaplace, loss / 2), Size(), low, high)
