@@ -32,6 +32,9 @@ DATES = (*(f"{year:04}-12-31" for year in (0, 1969, 9999, 10000)), "2024-02-29",
 SIZES = (4, 8, 16, 32, 64, 100, 128, 256, 500, 512, 1000, 1024, 2048, 4096, 16384, 65536)
 """How many records large datasets have."""
 
+AT_ONCE = 4096
+"""The least and the largest size of a domain are tried first, up to so many records; larger ones may take too long."""
+
 MOST_UNLIKE = 1 << 9
 """The most records of a large dataset that differ from all others; 2, 4, 8 and so on are tried."""
 
@@ -209,7 +212,8 @@ def _many(stage: Stage, values: Sequence[Any]) -> Iterator[Neighbours]:
     low, high, *rest = values if len(values) > 1 else (values[0], values[0])
     small = rest[-1] if rest else low
     ends = [int(end) for end in sizes_of(stage) if 0 < end <= SIZES[-1]]
-    for size in sorted({*ends, *itertools.chain.from_iterable((size - 1, size) for size in SIZES)}):
+    sizes = sorted({*ends, *itertools.chain.from_iterable((size - 1, size) for size in SIZES)})
+    for size in [*(end for end in ends if end <= AT_ONCE), *sizes]:
         half = size // 2
         bases = (
             [high] * size,
