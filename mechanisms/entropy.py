@@ -25,8 +25,8 @@ from mechanisms.randomness import Outcome, RandomBits
 EXPANDED_FROM = 1 << 12
 """As many bytes and more are expanded by a cipher."""
 
-INVERTED = 64
-"""So many numbers of a law cost about what its table costs, which is made after them."""
+INVERTED = 256
+"""So many numbers of a law cost about half of what its table costs, which is made after them."""
 
 
 class SystemBits(RandomBits):
