@@ -50,6 +50,11 @@ def test_the_public_maps_are_their_formulas_on_numbers_and_arrays() -> None:
     assert type(Mapped(TOTAL, Share(2, 1.0)).release([1], SeededBits(0))) is float
 
 
+def test_equal_parts_have_noise_of_their_own() -> None:
+    drawn = Both((TOTAL,) * 8).release([1], SeededBits(0))
+    assert len(set(drawn)) > 2
+
+
 def test_the_number_of_records_is_free_where_it_is_public_and_nowhere_else() -> None:
     assert (Size().claim, Size().relation) == (NOTHING, "substitute")
     assert Size().release([1, 2, 3], SeededBits(0)) == 3
