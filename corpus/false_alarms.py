@@ -16,7 +16,7 @@ from attacklab.auditing.statistics.inference import clopper_pearson
 from attacklab.model.random_bits import SeededBits
 from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Collected, Data, Settings
-from attacklab.reporting.figures import Figure, Panel, Role
+from attacklab.reporting.figures import Figure, Role
 from corpus.common import PARAGRAPHS
 from corpus.common.exact_noise import answered, laplace_law, noisy, pushed, response_law, scale_of
 from corpus.common.specimen import Computed, Specimen, accusers, sound
@@ -70,10 +70,6 @@ def _normal_at(epsilon: float) -> Specimen:
     )
 
 
-def _response_law(epsilon: float, answer: int) -> Mapping[int, float]:
-    return response_law(epsilon, answer, (0, 1))
-
-
 def _keys_law(people: Any) -> Mapping[int, float]:
     count = int((people == "reed").sum())
     return pushed(laplace_law(1), lambda n: count + n if count and count + n >= 4 else 0)
@@ -85,8 +81,8 @@ EDGE = (
     *(
         sound(
             f"response_at_{epsilon:g}", Target.noise, "randomized response on a bit",
-            partial(answered, epsilon=epsilon), Computed(WHOLE_01, partial(_response_law, epsilon)), epsilon=epsilon,
-            domain=BIT
+            partial(answered, epsilon=epsilon), Computed(WHOLE_01, partial(response_law, epsilon, answers=(0, 1))),
+            epsilon=epsilon, domain=BIT
         )
         for epsilon in (0.1, 3.0)
     ),
@@ -135,19 +131,16 @@ def _rate(specimen: Specimen, audits: int) -> dict[str, Any]:
 
 def figures(data: Data) -> list[Figure]:
     """The rate of each target between its bounds, and α."""
-    return [figure("false_alarms", CAPTION, [_panel("sound targets that spend all of their claim", data)])]
-
-
-def _panel(title: str, data: Data) -> Panel:
     edge = data["measured"]["edge"]
-    _, rates, upper = ([rate["rate"][k] for rate in edge] for k in range(3))
+    _, rates, upper = zip(*(rate["rate"] for rate in edge), strict=True)
     series = [
         marks("default audits", Role.EXACT, rates, range(len(edge))),
         marks("upper bound", Role.OTHER, upper, range(len(edge))),
         line("α", Role.CEILING, [ALPHA, ALPHA], [-0.5, len(edge) - 0.5]),
     ]
-    names = [rate["target"] for rate in edge]
-    return panel(title, "share of audits with a false alarm", "", series, y_names=names)
+    names, title = [rate["target"] for rate in edge], "sound targets that spend all of their claim"
+    drawn = panel(title, "share of audits with a false alarm", "", series, y_names=names)
+    return [figure("false_alarms", CAPTION, [drawn])]
 
 
 CAPTION = "The share of whole default audits that accuse a sound target at the edge of its claim, with bounds of 95 %."
@@ -156,8 +149,7 @@ CAPTION = "The share of whole default audits that accuse a sound target at the e
 def explain(data: Data) -> str:
     """Say how many audits there were, how many accused their target, and how many were allowed to."""
     edge = data["measured"]["edge"]
-    audits = sum(rate["audits"] for rate in edge)
-    alarms = sum(len(rate["alarms"]) for rate in edge)
+    audits, alarms = sum(rate["audits"] for rate in edge), sum(len(rate["alarms"]) for rate in edge)
     accusers = sorted({attack for rate in edge for attacks in rate["alarms"].values() for attack in attacks})
     worst = max(edge, key=lambda rate: float(rate["rate"][1]))
     return PARAGRAPHS["false_alarms"].format(
