@@ -66,17 +66,20 @@ def run_in_fresh_processes(calls: Sequence[tuple[Callable[..., Any], tuple[Any, 
     requests = [
         {"path": sys.path, "folder": str(Path.cwd()), "call": sent("the sampler", *call).hex()} for call in calls
     ]
-    programs = [_kept.setdefault(seed, _forking(seed)) for seed in HASH_SEEDS[: len(calls)]]
+    # Kept again once all have answered: whatever interrupts this, even while it closes them, leaves none at work.
+    programs = {seed: _kept.pop(seed) if seed in _kept else _forking(seed) for seed in HASH_SEEDS[: len(calls)]}
     try:
-        for program in programs:  # all start before one is waited for
+        for program in programs.values():  # all start before one is waited for
             program.start()
-        for program, request in zip(programs, requests, strict=True):
+        for program, request in zip(programs.values(), requests, strict=True):
             program.send(json.dumps(request).encode() + b"\n")
         deadline = time.monotonic() + seconds
-        answers = [program.object_in(program.line(deadline - time.monotonic())) for program in programs]
+        answers = [program.object_in(program.line(deadline - time.monotonic())) for program in programs.values()]
     except BaseException:  # the others are still at work
-        close()
+        for program in programs.values():
+            program.close()
         raise
+    _kept.update(programs)
     return list(map(_result, answers))
 
 

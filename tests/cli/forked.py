@@ -65,7 +65,7 @@ def _command(folder: Path, words: tuple[str, ...], descriptors: tuple[int, int],
         tempfile.tempdir = None
         fresh.PRELOADED.clear()  # a proof in a fork has a process of its own, which needs none of what tests import
         fresh.close()  # in the fork: those of the tests go on
-        fresh_process.HASH_SEEDS = fresh.HASH_SEEDS[:1]  # each costs a Python, and the tests of laws try all
+        vars(fresh_process)["HASH_SEEDS"] = fresh.HASH_SEEDS[:1]  # each costs a Python, and the tests of laws try all
         progress.LINE_SECONDS = float("inf")  # on a busy machine a command says how far it is
         os.chdir(folder)
         sys.argv = ["attacklab", *words]

@@ -26,4 +26,4 @@ ERROR = replace(QUIET, verdict=Verdict.ERROR)
 def test_a_known_flaw_does_not_count_and_a_new_one_or_an_error_does(
     settings: Settings, findings: list[object], status: Status
 ) -> None:
-    assert settings.status_of(findings) is status  # type: ignore[arg-type] # findings of the golden files
+    assert settings.status_of(findings) is status

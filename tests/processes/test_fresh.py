@@ -25,7 +25,7 @@ from attacklab.draws.errors import NeverEnds
 from attacklab.model.errors import LabFault
 from attacklab.processes import fresh
 from attacklab.processes.fresh import HASH_SEEDS, CannotBeSent, run_in_fresh_processes
-from attacklab.processes.programs import NoAnswer, TooLate
+from attacklab.processes.programs import NoAnswer, Program, TooLate
 from tests.processes.looking import ends, wait_until
 
 pytestmark = pytest.mark.slow
@@ -220,6 +220,17 @@ def test_an_interrupt_ends_the_call_and_the_next_one_works() -> None:
     with pytest.raises(KeyboardInterrupt):
         _call(interrupt)
     assert run_in_fresh_process(sum, [1, 2]) == 3
+
+
+def test_what_is_interrupted_while_it_ends_late_calls_leaves_none_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: Program) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Program, "close", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_in_fresh_processes([(time.sleep, (1,))] * 2, seconds=0.2)
+    monkeypatch.undo()
+    assert run_in_fresh_processes([(int, ("3",))] * 2, seconds=60) == [3, 3]
 
 
 def test_nothing_is_left_when_this_process_is_killed(tmp_path: Path) -> None:
