@@ -48,8 +48,6 @@ def command_line() -> Iterator[str]:
         parsed = command_of(command)
         context = parsed.context_class(parsed, info_name=f"attacklab {command.name}")
         yield f"## {command.name}\n\n    {_usage(parsed, context)}\n\n{_escaped(inspect.cleandoc(parsed.help or ''))}\n"
-        if command.needs_lab:
-            yield "It runs in a clone; elsewhere it is not listed.\n"
         for parameter in parsed.get_params(context):
             record = parameter.get_help_record(context)
             if record is not None:
