@@ -171,7 +171,9 @@ def made_target(
     accepted = inspect.signature(constructor).parameters.keys() | Declared.__annotations__
     unknown = [name for name in parameters if name not in accepted]
     if unknown:
-        raise UsageError(f"a {kind} target takes no {' or '.join(unknown)}")
+        fitting = [other for other in Kind if {*unknown} <= inspect.signature(getattr(Target, other)).parameters.keys()]
+        advice = f", or give another kind: {' or '.join(fitting)}" if fitting else ""
+        raise UsageError(f"a {kind} target takes no {' or '.join(unknown)}; leave that out{advice}")
     missing = ["a claim"] if epsilon is None and claim is None else []
     missing += [name for name in ("bounds",) if name in accepted and name not in parameters]
     if missing:

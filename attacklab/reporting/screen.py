@@ -199,13 +199,13 @@ def _evidence(finding: Finding) -> str:
         case Counterexample(apart=apart):
             return apart
         case Alignment(line=line, loss=loss):
-            return f"line {line}: {loss}"
+            return f"line {line}: {loss}" if loss else f"line {line}"
     return ""
 
 
 def _remarks(findings: Sequence[Finding], ended: Outcome, flaws: int) -> Iterator[str]:
     if flaws > MOST_ROWS:
-        yield f"and {flaws - MOST_ROWS} more flaws"
+        yield f"and {flaws - MOST_ROWS} more"
     yield from _labelled(findings, ended)
     yield from (finding.reason for finding in findings if isinstance(finding.evidence, Counterexample))
     if any(finding.refutes and finding.is_proof for finding in findings):
@@ -240,7 +240,7 @@ def _reasons(findings: Sequence[Finding], ended: Outcome) -> list[str]:
     first = {finding.reason.partition(SO_DID_EVERY_CALL)[0]: _reason(finding) for finding in reversed(chosen)}
     reasons = list(reversed(first.values()))
     left = len(reasons) - MOST_ROWS // 2
-    return reasons[: MOST_ROWS // 2] + ([f"and {left} more reasons"] if left > 0 else [])
+    return reasons[: MOST_ROWS // 2] + ([f"and {left} more"] if left > 0 else [])
 
 
 def _reason(finding: Finding) -> str:
@@ -283,7 +283,7 @@ def _certainty(strongest: Finding, findings: Sequence[Finding]) -> str:
     alpha = float(f"{math.fsum(one.alpha or 0.0 for one in findings):.12g}")  # shares are rounded to doubles
     if strongest.samples is None or not alpha:
         return f"both inputs were run with the same noise; {_spent(findings)}"
-    return f"a false alarm at most once in {float(lower_text(1 / alpha, 1)):,.0f} audits; {_spent(findings)}"
+    return f"at most one false alarm in {float(lower_text(1 / alpha, 1)):,.0f} audits; {_spent(findings)}"
 
 
 def _spent(findings: Sequence[Finding]) -> str:
@@ -307,6 +307,7 @@ def _advice(findings: Sequence[Finding], ended: Outcome) -> str:
 
 def _wrapped(text: str, width: int, first: str, later: str) -> list[str]:
     kept = re.sub(r" ([=≥]) ", "\u00a0\\1\u00a0", plain(text))  # an equation stands in one line
+    kept = re.sub(r"(?<=\d) (?=s\b)", "\u00a0", kept)  # and so do seconds
     wrapper = textwrap.TextWrapper(width, first, later, break_long_words=False, break_on_hyphens=False)
     return [line.replace("\u00a0", " ") for line in wrapper.wrap(kept)]
 
