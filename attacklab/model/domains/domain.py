@@ -88,9 +88,21 @@ class Domain(Numbers):
             return None
         return moved if self.covers(moved) and not np.array_equal(moved.first, moved.second) else None
 
+    def to_json(self) -> dict[str, Any]:
+        """The domain as plain JSON values; only what differs from the defaults, its floats as hex strings."""
+        data = {
+            field.name: _plain(getattr(self, field.name))
+            for field in fields(self)
+            if field.name != "shape" and getattr(self, field.name) != field.default
+        }
+        if self.shape is not None:
+            shape = {field.name: _plain(getattr(self.shape, field.name)) for field in fields(self.shape)}
+            data["shape"] = {"form": self.shape.form, **shape}
+        return data
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Domain:
-        """Read a domain from plain JSON values by the names of its fields; floats may be hex strings.
+        """Read a domain.
 
         Raises:
             UsageError: a field is unknown, malformed or out of range.
@@ -120,6 +132,14 @@ def _pair(first: Any, second: Any, relation: Relation | None, sensitivity: float
         return NeighbouringPair.integers(first, second, sensitivity=sensitivity)
     make = NeighbouringPair.utilities if np.ndim(first) else NeighbouringPair.answers
     return make(first, second, sensitivity=sensitivity)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        return value.hex()
+    return str(value) if isinstance(value, str) else value
 
 
 FLOATS = ("bounds", "sensitivity")

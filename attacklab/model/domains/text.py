@@ -25,7 +25,7 @@ WORDS: Mapping[str, dict[str, Any]] = {
 
 
 def domain_from_text(text: str) -> Domain:
-    """Read a domain: words of `WORDS` and `LOW..HIGH` for bounds, separated by commas, or a JSON object of fields.
+    """Read a domain: words of `WORDS` and `LOW..HIGH` for bounds, separated by commas, or JSON as `to_json` gives it.
 
     Raises:
         UsageError: the text is neither.
