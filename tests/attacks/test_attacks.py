@@ -1,5 +1,6 @@
 """Each attack refutes specimens with its flaw and accuses no sound one of the same kind; what all attacks share."""
 
+import dataclasses
 import importlib
 import pickle
 import struct
@@ -150,6 +151,12 @@ def test_an_attack_applies_to_the_kinds_of_targets_that_can_have_its_flaw() -> N
         kinds = {kind for kind in Kind if attack.applies_to(of_kind(kind))}
         assert kinds, attack.name
         assert kinds == APPLIES.get(attack.name, kinds), attack.name
+
+
+def test_attacks_are_frozen_so_that_a_registered_one_cannot_change() -> None:
+    for attack in ATTACKS:
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            attack.name = "other"  # type: ignore[misc] # deliberately
 
 
 def test_outputs_become_doubles_with_every_bit_kept_and_failures_nan() -> None:

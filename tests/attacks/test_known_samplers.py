@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks import INTEGER_CAST, LowBitGaussian, LowBitLaplace, Precision
+from attacklab.attacks import INTEGER_CAST, LowBitGaussian, LowBitLaplace, Precision, low_bit_laplace
 from attacklab.attacks.base import Attack
+from attacklab.attacks.samplers import Assumed
 from attacklab.auditing.referee import audit
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.domains import Domain
@@ -155,3 +156,20 @@ def test_an_exact_mechanism_rounded_to_a_narrower_format_is_not_accused(form: Fo
         findings = audit(tried, [attack], trials=TRIALS // 2, alpha=1e-9, spend_all=True)
         assert {finding.verdict for finding in findings} == {Verdict.NOT_DETECTED}, findings
         assert None not in {finding.samples.smallest_detectable for finding in findings}
+
+
+@pytest.mark.parametrize(
+    ("sampler", "words"),
+    [
+        (samplers.LAPLACE["normal_times_root"], "any number, times the scale"),
+        (samplers.LAPLACE["by_rate"], "any number, divided by the rate"),
+        (samplers.GAUSSIAN["sum_of_twelve"], "any multiple of 2^−53, times the scale"),
+        (samplers.LAPLACE["drand48"], "the C library's log of a uniform of 48 bits"),
+    ],
+)
+def test_a_model_reaches_every_output_of_its_sampler_from_its_answer(sampler: samplers.Sampler, words: str) -> None:
+    (model,) = [model for model in low_bit_laplace.MODELS if model.description == words]
+    for answer, scale in [(0.0, 1.0), (1.0, 5.7), (-7.3, 1.0), (-7.3, 5.7)]:
+        outputs = sampler(answer, scale, 600, np.random.default_rng(4))
+        assert model.reachable(outputs, np.zeros(600), answer, Assumed(scale, 1 / scale)).all()
+        assert not model.reachable(np.full(600, math.nan), np.zeros(600), answer, Assumed(scale, 1 / scale)).any()

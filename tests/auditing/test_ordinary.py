@@ -142,3 +142,23 @@ def test_noise_of_floats_lies_on_no_lattice(release: Callable[..., Any]) -> None
     found = refuting_sampler(release, LowBitLaplace())
     assert found
     assert {finding.flaw for finding in found} == {LowBitLaplace().flaw}
+
+
+def test_a_guessed_answer_is_called_by_its_lattice_too() -> None:
+    pair = NeighbouringPair.records(np.array([0.31, 0.7, 1.0]), np.array([0.31, 1.0]), Relation.ADD_REMOVE)
+    target = Target.dataset(lambda records, *rest: on_lattice(np.sum(records), *rest), epsilon=1.0, pairs=[pair])
+    (finding,) = (finding for finding in audit(target, [LowBitLaplace()], trials=2_000) if finding.refutes)
+    assert finding.flaw == ON_LATTICE
+
+
+def test_two_guesses_of_one_answer_are_told_apart_by_their_scales() -> None:
+    """Both inputs have one answer, and the noise depends on the records: words that name the answer say nothing."""
+
+    def release(records: Any, trials: int, rng: np.random.Generator) -> Any:
+        return 40.0 + rng.laplace(0.0, 2.0 if len(records) == 3 else 1.0, trials)
+
+    pair = NeighbouringPair.records(np.array([0.3, 0.7, 1.0]), np.array([0.3, 0.7]), Relation.ADD_REMOVE)
+    findings = audit(Target.dataset(release, epsilon=1.0, pairs=[pair]), [LowBitLaplace()], trials=2_000)
+    told = {words.partition(" by ")[0] for words in map(str, (finding.shown.event for finding in findings))}
+    assert not any(words.endswith("from 40.0 and not from 40.0") for words in told)
+    assert any("from 40.0 and not from 40.0 at scale " in words for words in told)

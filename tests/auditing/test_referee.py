@@ -371,6 +371,12 @@ def test_what_an_attack_raises_is_its_error_and_leaves_the_other_findings_as_the
     assert {before.verdict, after.verdict} == {Verdict.VIOLATED}
 
 
+@pytest.mark.parametrize(("events", "answers", "message"), [((), 1, "at least one event"), ((ZERO,), 0, "not 0")])
+def test_a_scenario_that_nobody_can_judge_is_refused(events: tuple[Event, ...], answers: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Scenario(PAIR, events, answers=answers)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -95,6 +95,19 @@ def test_an_event_is_judged_at_a_point_of_the_profile_by_the_fresh_sample(claim:
     assert decided_by_evidence == (finding.verdict is Verdict.VIOLATED)
 
 
+def test_a_claim_with_one_point_is_judged_as_the_epsilon_and_delta_that_it_is() -> None:
+    """The same outputs, the same event, the same bounds; only the claim has another name."""
+    plain = PrivacyClaim(1.0, GaussianDP(1.0).delta_at(1.0))
+    profile = Profile(((plain.epsilon, plain.delta),), "one point")
+    for sigma in (0.5, 0.9, 1.0):
+        one, other = (audited(claim, sigma, seed=3) for claim in (plain, profile))
+        assert other.shown.judged_at == plain
+        assert other.shown.ceiling == pytest.approx(one.shown.ceiling)
+        assert other.samples is not None
+        same = replace(other.samples, judged_at=None, ceiling=one.shown.ceiling)
+        assert replace(other, claim=plain, evidence=same, reason=one.reason) == one
+
+
 ZEROS = np.zeros(3)
 BOUNDS = (0.0, 1.0)
 

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from attacklab.auditing.statistics.inference import Assessment, assess, clopper_pearson, keeps_surely
+from attacklab.auditing.statistics.inference import Assessment, assess, clopper_pearson, keeps_surely, share_of_alpha
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.findings import Counts
 
@@ -142,3 +142,8 @@ def test_an_event_that_breaks_a_claim_is_seldom_seen_to_keep_it_surely(claim: Pr
         assert hits[1] @ settled @ hits[0] <= alpha
     assert settled[30, 30]
     assert not settled[60, 0]
+
+
+def test_alpha_is_not_shared_among_nothing() -> None:
+    with pytest.raises(ValueError, match="parts must be at least 1, not 0"):
+        share_of_alpha(0.1, 0)

@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from attacklab.auditing.statistics import ratio
+from attacklab.auditing.statistics.inference import clopper_pearson
 from attacklab.auditing.statistics.ratio import FINE, Reading
 from attacklab.model.findings import Counts
 
@@ -39,9 +40,9 @@ def test_a_bound_is_wrong_with_probability_at_most_alpha_whatever_the_rates(
 
 
 def test_a_bound_is_seldom_wrong_where_blocks_hold_many_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More wrong bounds than this among 100 samples at α = 0.1 have a probability below 1e-9."""
+    """More wrong bounds than this among 200 samples at α = 0.1 have a probability below 1e-9."""
     monkeypatch.setattr(ratio, "FINE", 1 << 13)
-    p, q, trials, alpha, samples = 0.3, 0.25, 2_000, 0.1, 100
+    p, q, trials, alpha, samples = 0.3, 0.25, 2_000, 0.1, 200
     rng = np.random.default_rng(6)
     drawn = zip(rng.binomial(trials, p, samples), rng.binomial(trials, q, samples), strict=True)
     found = [PLAIN.epsilon(Counts(int(more), int(less), trials), 0.0, alpha) for more, less in drawn]
@@ -79,3 +80,22 @@ def test_a_million_trials_prove_what_the_page_on_auditing_says() -> None:
     most = math.log(1_000_000 / math.log(1e6))
     assert most - 0.01 < PLAIN.epsilon(Counts(1_000_000, 0, 1_000_000), 0.0, 1e-6) < most
     assert f"prove ε = {most:.2f} at the very most" in page
+
+
+@pytest.mark.parametrize(("trials", "size"), [(5, 36), (60, 64), (60, 4_096)])
+def test_cells_and_blocks_only_enlarge_the_likelihood_of_extreme_counts(trials: int, size: int) -> None:
+    """Against every count by itself, at 200 values of the smaller probability."""
+    hits = np.arange(trials + 1)
+    for more, less, epsilon in [(trials, 0, 0.5), (trials // 2, trials // 5, 0.2), (trials - 1, trials // 3, 0.8)]:
+        problem = ratio._Problem.of(more, less, trials, 0.05, 0.2)
+        assert problem is not None
+        low, high = clopper_pearson(hits, trials, problem.level)
+        extreme = (low[:, np.newaxis] - 0.05) / high >= problem.ratio
+        start, end = (float(np.clip((p - 0.05) / math.exp(epsilon), *problem.q)) for p in problem.p)
+        q = np.linspace(start, end, 200)[:, np.newaxis]
+        first = stats.binom.pmf(hits, trials, np.minimum(math.exp(epsilon) * q + 0.05, 1.0))
+        exact = np.einsum("ki,ij,kj->k", first, extreme, stats.binom.pmf(hits, trials, q)).max()
+        assert exact <= problem.likelihood(epsilon, size) + 1e-12
+        assert problem.likelihood(epsilon, FINE) == pytest.approx(exact, rel=0.1)
+        starts, least = problem._blocks(start, end, 8, surely=True)
+        assert least.tolist() == [np.append(extreme[:, int(block)], True).argmax() for block in starts]

@@ -19,7 +19,7 @@ from attacklab.model.random_bits import SeededBits, TapedBits
 from mechanisms.core import select
 from mechanisms.core.claims import ApproximateDP, ZeroConcentratedDP
 from mechanisms.core.scores import WIDEST_RANGE, Utilities
-from mechanisms.core.select import COARSE, FINE, Select
+from mechanisms.core.select import COARSE, FINE, Select, lies_below, scaled
 from mechanisms.exponential.base2.eta import BaseTwoEta
 from mechanisms.exponential.exact import exact_exponential_base2
 from mechanisms.randomness import RandomBits
@@ -191,6 +191,22 @@ def test_the_law_found_on_all_bits_is_the_ideal_one_and_the_stated_one(mechanism
         below, above = (as_fraction(end) for end in stated[outcome])
         assert below - slack <= probability <= above + slack
         assert above - below < Fraction(1, 2**150)
+
+
+@pytest.mark.parametrize(
+    "gap", [Fraction(0), Fraction(1, 3), Fraction(13, 10), Fraction(60), Fraction(1, 10**6)], ids=str
+)
+def test_weights_are_enclosed_narrowly_and_points_are_compared_with_them_bit_by_bit(gap: Fraction) -> None:
+    """Every point of ten bits, its undecided bits followed by zeros, then by ones."""
+    with mpmath.workprec(800):
+        weight = mpf(2) ** 31 * mpmath.exp(-mpf(gap.numerator) / gap.denominator)
+        for precision in (64, 192, 400):
+            lower, upper = scaled(gmpy2.mpq(gap), precision)
+            assert lower <= mpf(2) ** precision * weight <= upper <= lower + 2
+        whole = int(mpmath.floor(weight))
+        for value in (point << 200 | tail for point in range(2**10) for tail in (0, 2**200 - 1)):
+            below = bool(mpf(value) / mpf(2) ** 210 < weight - whole)
+            assert lies_below(gmpy2.mpq(gap), whole, TapedBits(value, 210)) is below
 
 
 SIZES = [0, 1, *(2**power + step for power in (8, 14, 15, 16, 20) for step in (-1, 0, 1))]
