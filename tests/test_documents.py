@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from attacklab.attacks import ATTACKS
 from attacklab.model.claims import PrivacyClaim, claim_from_json
 from attacklab.model.findings import Verdict, read_record
+from attacklab.reporting.experiment import load_experiments
+from corpus.pipelines import PIPELINES
 from experiments import targets
 
 pytestmark = pytest.mark.slow
@@ -125,6 +128,17 @@ def test_the_page_of_findings_has_a_row_for_every_verdict() -> None:
     text = (ROOT / "docs" / "reference" / "findings.md").read_text("utf-8")
     (table,) = re.findall(r"\| verdict \| meaning \|\n\|---\|---\|\n((?:\|.*\n)+)", text)
     assert set(re.findall(r"(?m)^\| ([\w ]+) \|", table)) == set(Verdict)
+
+
+def test_the_page_on_nist_sp_800_226_names_every_attack_and_only_what_there_is() -> None:
+    text = (ROOT / "docs" / "reference" / "nist_sp_800_226.md").read_text("utf-8")
+    columns = re.findall(r"(?m)^\| (?!hazard|---)(?:.*?) \| (.*?) ?\| .*?\|$", text)
+    everywhere, *named = (set(re.findall(r"`([a-z_0-9]+)`", part)) for part in (text, *columns))
+    attacks, broken = {attack.name for attack in ATTACKS}, {pipeline.name for pipeline in PIPELINES if pipeline.broken}
+    others = {"dataset", "delta_lower", "naive_randomized_response", "seeing_work"}
+    assert everywhere - others <= attacks | broken | set(load_experiments(ROOT))
+    assert attacks <= set().union(*named)
+    assert [bool(broken & names) for names in named] == ["alignment" in tests for tests in columns]
 
 
 def test_the_readme_is_short() -> None:

@@ -40,6 +40,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reas
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "targets.py").write_text(TARGETS)
     (tmp_path / "moving.py").write_text(MOVING + TARGETS)
+    (tmp_path / "nowhere.py").write_text("import sys\nsys.path.clear()\n" + TARGETS)
     return tmp_path
 
 
@@ -101,6 +102,13 @@ def test_what_a_target_prints_is_not_among_the_findings(folder: Path, workers: i
     assert b'{"printed": 1}' in done.stderr
     assert b"written" in done.stderr
     assert b"printed" not in run(folder, line).stdout
+
+
+def test_a_target_that_changes_where_modules_are_found_loses_no_finding(folder: Path) -> None:
+    done = run(folder, LEAKING.replace("targets.py", "nowhere.py") + " --json f.json --sarif f.sarif")
+    assert done.returncode == 1, done.stderr
+    assert any(finding.refutes for finding in read_record(folder / "f.json")["findings"])
+    assert json.loads((folder / "f.sarif").read_text())["runs"][0]["results"]
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -6,7 +6,7 @@ import pytest
 
 from attacklab.model.findings import Finding, Verdict
 from attacklab.reporting.experiment import load_experiments
-from tests.experiments.records import Data, quick_record, require_page
+from tests.experiments.records import Data, committed_record, quick_record, require_page
 
 pytestmark = pytest.mark.slow
 
@@ -60,3 +60,10 @@ def test_an_experiment_refutes_its_naive_twin_in_a_quick_run(attack: str) -> Non
     data = quick_record(EXPERIMENTS[attack])
     require_page(EXPERIMENTS[attack], data)
     assert NAMED[attack] in refuted(data)
+
+
+@pytest.mark.parametrize("name", ["truncated_addition", "precision", "sum_sensitivity"])
+def test_the_record_refutes_naive_targets_and_no_exact_one(name: str) -> None:
+    data = committed_record(name)
+    assert {target.partition("_")[0] for target in refuted(data)} == {"naive"}
+    assert any(finding["target"].startswith("exact_") for finding in data["findings"])

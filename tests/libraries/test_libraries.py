@@ -1,6 +1,7 @@
 """Adapters of real libraries and their environments; where an environment is built, its mechanisms are run."""
 
 import re
+import secrets
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from attacklab import libraries
+from attacklab.libraries.diffprivlib_adapter import _drawing_from
 from attacklab.libraries.environments import Environment, environments, interpreter
 from attacklab.libraries.opacus_adapter import _noise_multiplier
 from attacklab.model.claims import PrivacyClaim
@@ -80,6 +82,17 @@ def test_opacus_is_given_the_least_noise_multiplier_that_the_claim_allows(epsilo
         assert delta_of(found) <= delta
         assert delta_of(float(np.float32(found))) <= delta
         assert delta_of(found * (1 - 2.0**-18)) > delta
+
+
+def test_what_the_system_and_numpy_give_diffprivlib_comes_from_the_generator_alone() -> None:
+    def drawn(seed: int) -> list[float]:
+        with _drawing_from(rng(seed)):
+            return [secrets.SystemRandom().random(), secrets.randbits(62), np.random.random_sample()]
+
+    state = str(np.random.get_state(legacy=False))
+    assert drawn(1) == drawn(1)
+    assert not set(drawn(1)) & set(drawn(2))
+    assert str(np.random.get_state(legacy=False)) == state
 
 
 def test_an_environment_is_pinned_by_a_file_and_built_when_it_is_marked_ready(tmp_path: Path) -> None:

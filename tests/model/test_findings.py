@@ -99,6 +99,8 @@ LONG = LONGEST_INPUT_IN_FULL + 1
 INPUTS = (
     *(0.1, -0.0, 5e-324, math.inf, 3, 2**70, "text", True),
     *(np.zeros(0), np.full(LONG, -0.0), np.full((LONG, 2), 0.1), np.arange(LONG), np.arange(LONG) % 2 == 0),
+    *(np.arange(LONG).astype(dtype) for dtype in (np.float16, np.float32, np.uint8)),
+    np.array([0.0, 0.0, -0.0, -0.0, 0.0] * LONG),
     np.array(["a", "ε\n"] * LONG),
     np.array([1, 2**70, None], dtype=object),
     {"a": [1, 0.1, None], "b": ("x", -0.0)},

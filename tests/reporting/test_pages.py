@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from attacklab.model.errors import UsageError
 from attacklab.model.files import write_whole
 from attacklab.model.findings import CERTIFICATE, EXACT_LAW, Finding, Verdict, record, to_text
 from attacklab.reporting.lab_page import lab_page, scoreboard
-from attacklab.reporting.pages import LONGEST_TABLE, rendered, write_index
+from attacklab.reporting.pages import LONGEST_TABLE, rendered, require_index, write_index
 from attacklab.reporting.sources import digests
 from tests.model.test_findings import BARE, FULL
 
@@ -192,3 +193,10 @@ def test_the_scoreboard_counts_what_samples_break_what_laws_break_and_what_is_ce
         row: [[entry["colour"] for entry in entries] for entries in twins] for row, twins in board["rows"].items()
     }
     assert colours == {"one": [["red"], ["green"]], "rest": [["red", "grey"], []]}
+
+
+def test_an_index_of_somebody_else_is_kept(tmp_path: Path) -> None:
+    require_index(tmp_path)
+    (tmp_path / "index.md").write_text("Ours")
+    with pytest.raises(UsageError, match="not written by attacklab, so it is kept"):
+        require_index(tmp_path)

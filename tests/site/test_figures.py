@@ -20,7 +20,7 @@ import pytest
 from attacklab.attacks.samplers import TEXTBOOK, reachable
 from attacklab.laws import advantage, one_uniform, step_law
 from attacklab.model.claims import PrivacyClaim
-from experiments.touchable import FIGURES, which_database
+from experiments.touchable import FIGURES, betting, which_database
 from mechanisms.exponential.naive import naive_exponential
 from tests.site.conftest import Visit, watched
 from tests.site.figures import FOLDER, NAMES, ROOT, block, cells, data, document, press, said, shown, texts, words
@@ -96,6 +96,23 @@ def test_the_block_shows_a_sentence_where_no_script_runs_and_its_data_cannot_end
     assert "</" not in script[1]
     assert json.loads(script[1])["texts"]["en"] == texts()["en"]["coin_tree"]
     assert texts()["zh"]["page"]["noscript"] in written
+
+
+def test_the_printed_sampler_never_draws_the_third_outcome() -> None:
+    samplers = data("coin_tree")["samplers"]
+    assert [sampler["law"] for sampler in samplers if sampler["printed"]] == [["1/2", "1/2", "0"]]
+    for sampler in samplers:
+        masses, law = masses_of(sampler["leaves"]), [Fraction(mass) for mass in sampler["law"]]
+        assert sum(law) == 1
+        assert all(0 <= limit - mass <= Fraction(1, 8) for limit, mass in zip(law, masses, strict=True))
+
+
+def test_the_sound_mechanism_is_never_refuted_and_the_worst_leak_always_is() -> None:
+    found = data("betting")
+    least, *_, highest = [level["enough"] for level in found["levels"]]
+    assert all(max(run["wealth"]) < least for run in found["sound"]["runs"])
+    assert all(max(run["wealth"]) > highest for run in found["leaking"][-1]["runs"])
+    assert found["sound"]["spent"] < betting.CLAIM.epsilon < found["leaking"][0]["spent"]
 
 
 # In a browser

@@ -86,3 +86,11 @@ def test_an_altered_expectation_fails(built: tuple[str, list[str]], tmp_path: Pa
         path.write_text(json.dumps(file), encoding="utf-8")
         status, output, counts = run(built[1], "exact", path)
         assert (status, counts[mechanism][1], re.findall(r"(?m)^# case (\d+)", output)) == (1, 1, [str(case["id"])])
+
+
+def test_a_broken_file_and_a_senseless_setting_are_refused(built: tuple[str, list[str]], tmp_path: Path) -> None:
+    path = tmp_path / "law.json"
+    path.write_text((FOLDER / "law.json").read_text("utf-8").replace('"version": 1', '"version" 1'), encoding="utf-8")
+    assert run(built[1], "exact", path)[0] == 2
+    for name, value in (("VECTORS_SEED", "x"), ("VECTORS_TRIALS", "0"), ("VECTORS_ALPHA", "2")):
+        assert run(built[1], "exact", FOLDER / "law.json", **{name: value})[0] == 2
