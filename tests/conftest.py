@@ -67,10 +67,10 @@ def pytest_runtest_protocol() -> Iterator[None]:
 
     Fixtures of modules are made within the first test that asks for them.
     """
-    sampling_check = sys.modules.get("attacklab.laws.sampling_check")
+    from attacklab.laws import sampling_check  # here, so that collecting does not wait for it; a test may need it late
+
     with pytest.MonkeyPatch.context() as patch:
-        if sampling_check:
-            patch.setattr(sampling_check, "RUNS", 400)
+        patch.setattr(sampling_check, "RUNS", 400)
         return (yield)
 
 
