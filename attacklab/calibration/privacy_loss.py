@@ -24,10 +24,16 @@ import numpy as np
 from scipy import signal
 
 from attacklab.model.bisection import least
-from attacklab.model.errors import UsageError
+from attacklab.model.errors import LabFault, UsageError
 from attacklab.model.intervals import Interval
 
 LAWS = ("gaussian", "laplace", "discrete_gaussian", "discrete_laplace", "response")
+
+LEAST_LOSS = 2.0**-100
+"""A part has no smaller loss, and none above its inverse."""
+
+MOST_TERMS = 1 << 22
+"""Discrete Gaussian noise has so many values at most that are not rarer than any mass."""
 
 COARSE, FINER = 64, 8
 """A release is first put on so many cells; a finer grid has at most so many times as many."""
@@ -69,8 +75,14 @@ class Part:
     def __post_init__(self) -> None:
         if self.law not in LAWS:
             raise UsageError(f"law must be one of {', '.join(LAWS)}, not {self.law!r}")
-        if not (0 < self.loss < math.inf and 0 < self.rate <= 1 and self.count >= 1 and self.sensitivity >= 1):
-            raise UsageError(f"loss must be above 0, rate in (0, 1], count and sensitivity at least 1, not {self}")
+        if not (isinstance(self.loss, int | float | Fraction) and LEAST_LOSS <= self.loss <= 1 / LEAST_LOSS):
+            raise UsageError(f"loss must be a number from {LEAST_LOSS:g} to {1 / LEAST_LOSS:g}, not {self.loss!r}")
+        if not (isinstance(self.rate, int | float) and 0 < self.rate <= 1):
+            raise UsageError(f"rate must be a number in (0, 1], not {self.rate!r}")
+        if not all(isinstance(number, int) and number >= 1 for number in (self.count, self.sensitivity)):
+            raise UsageError(
+                f"count and sensitivity must be integers from 1 on, not {self.count!r}, {self.sensitivity!r}"
+            )
 
 
 def delta(parts: Sequence[Part], epsilon: float, *, width: float = 1e-3) -> Interval:
@@ -119,6 +131,9 @@ def _refined(
         epsilon: of the δ that is read; None where ε is.
         bits: of a mass, to begin with.
     """
+    parts = tuple(parts)
+    if not parts or not width > 0:
+        raise UsageError(f"a composition has a part at least, and width is above 0, not {parts} and {width}")
     lower = upper = gmpy2.mpfr(0)
     step = max(high - low for low, high in (_reach(part, SPARE_BITS) for part in parts)) / COARSE
     for is_removed in (False, True):
@@ -133,6 +148,8 @@ def _refined(
                 losses = _composed(parts, cells, bits, is_upper=True)
                 most = read(losses).upper
                 fewest = lower if most <= lower else read(_composed(parts, cells, bits, is_upper=False)).lower
+            if fewest > max(lower, most):
+                raise LabFault(f"an enclosure of {parts} ends below where it begins")
             gap = 1 - float(fewest / most) if most > lower else 0.0
             if epsilon is not None and most < gmpy2.mpfr(2) ** (SPARE_BITS - bits) and bits < MOST_BITS:
                 bits *= 2
@@ -160,7 +177,8 @@ def _ball(number: Any) -> Any:
 def _mpfr(ball: Any) -> Any:
     """The exact end of an enclosure."""
     mantissa, exponent = ball.man_exp()
-    return gmpy2.mpfr(gmpy2.mpq(int(mantissa)) * gmpy2.mpq(2) ** int(exponent), 0)
+    exact = gmpy2.mpq(int(mantissa)) * gmpy2.mpq(2) ** int(exponent)
+    return gmpy2.mpfr(exact, max(2, int(mantissa).bit_length()))
 
 
 # One release: its events, and its losses on a grid
@@ -238,6 +256,8 @@ def _full_event(part: Part, loss: Any) -> tuple[Any, Any]:
 def _discrete_gaussian(sigma: Fraction, bits: int) -> Callable[[int], Any]:
     """P[X ≥ k] of discrete Gaussian noise as a function of k, from sums of e^(−x²/2σ²)."""
     flint = _flint()
+    if float(sigma) * math.sqrt(2 * bits * math.log(2)) > MOST_TERMS:
+        raise UsageError(f"discrete Gaussian noise with σ = {float(sigma):g} has too many values; take gaussian")
     with flint.ctx.workprec(bits):
         rate, farthest = -_ball(1 / (2 * sigma**2)), math.ceil(float(sigma) * math.sqrt(2 * bits * math.log(2))) + 1
         terms = [(rate * x**2).exp() for x in range(farthest, 0, -1)]
@@ -271,7 +291,10 @@ class Cells(NamedTuple):
         return (self.start + self.step * place).exp()
 
     def heights_below(self) -> list[Any]:
-        """At each corner the lower one of the lines that meet there; one that falls below 0 is the corner's own."""
+        """At t = 0, and at each corner, the lower one of the lines that meet there.
+
+        A line that falls below 0 at its corner is replaced by that of the corner's own event.
+        """
         lines = []
         for i, (p, q) in enumerate(self.events[:-1]):
             odds = self.odds(i + CORNER)
@@ -281,7 +304,8 @@ class Cells(NamedTuple):
                 break
             lines.append((p, q, odds))
         ends = itertools.pairwise([*lines, (_ball(0), _ball(0), None)])
-        return [(p - q * odds).min(next_p - next_q * odds) for (p, q, odds), (next_p, next_q, _) in ends]
+        left = lines[0][0] if lines else _ball(0)
+        return [left, *((p - q * odds).min(next_p - next_q * odds) for (p, q, odds), (next_p, next_q, _) in ends)]
 
     def losses(self, bits: int, *, is_upper: bool) -> _Losses:
         """The losses of places from above, or of corners from below, with masses of integers."""
@@ -292,7 +316,8 @@ class Cells(NamedTuple):
             whole = {i: (mass * unit).upper().ceil() for i, mass in masses.items()}
             infinite = int((heights[-1] * unit).upper().ceil().unique_fmpz())
         else:
-            masses = _corners(self.heights_below(), self.events[0][0], self.step)
+            left, *heights = self.heights_below()
+            masses = _corners(heights, left, self.step)
             whole = {i: ((mass * unit).lower() - ROUNDED).floor().max(0) for i, mass in masses.items()}
             infinite = 0
         polynomial = [0] * (max(whole, default=0) + 1)
@@ -399,8 +424,10 @@ class _Losses(NamedTuple):
     def epsilon(self, delta: float) -> Interval:
         """Enclose the least ε at which the δ of these masses is small enough; every event asks for one."""
         first = max(0, math.floor(-float(self.start) / float(self.step)))  # no ε is below 0
-        masses = np.array([float(mass) for mass in self.masses.right_shift(first).coeffs()] or [0.0]) * 2.0**-self.bits
-        after = np.cumsum(masses[::-1])[::-1] + self.infinite * 2.0**-self.bits - delta
+        kept = min(self.bits, 1000)  # of a double
+        counts = [*self.masses.right_shift(first).coeffs(), 0, self.infinite]
+        *masses, beyond = np.array([float(int(mass) >> self.bits - kept) for mass in counts]) * 2.0**-kept
+        after = np.cumsum(masses[::-1])[::-1] + beyond - delta
         discounted = signal.lfilter([1.0], [1.0, -math.exp(-float(self.step))], masses[::-1])[::-1]
         first += int(np.argmax(after <= discounted))
         p, q = self.event(first)

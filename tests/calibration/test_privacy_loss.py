@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+import gmpy2
 import numpy as np
 import pytest
 from scipy import integrate, special
@@ -77,10 +78,10 @@ def of_discrete(sigma: float, rate: float) -> Callable[[float], float]:
     return lambda at: float(max(np.maximum(0, a - math.exp(at) * b).sum() for a, b in ((p, q), (q, p))))
 
 
-def of_both(mu: float, loss: float) -> Callable[[float], float]:
-    """The δ(ε) of Gaussian noise and a randomized response."""
-    likely, noise = 1 / (1 + math.exp(-loss)), of_noise(mu)
-    return lambda at: likely * noise(at - loss) + (1 - likely) * noise(at + loss)
+def of_both(known: Callable[[float], float], loss: float) -> Callable[[float], float]:
+    """The δ(ε) of a release of which it is known, for ε below 0 too, and a randomized response."""
+    likely = 1 / (1 + math.exp(-loss))
+    return lambda at: likely * known(at - loss) + (1 - likely) * known(at + loss)
 
 
 ROUTES: Sequence[tuple[Sequence[Part], Callable[[float], float], Sequence[float]]] = (
@@ -95,8 +96,10 @@ ROUTES: Sequence[tuple[Sequence[Part], Callable[[float], float], Sequence[float]
     ([Part("discrete_gaussian", 0.5)], of_discrete(2.0, 1.0), (0.1, 1.0)),
     ([Part("discrete_gaussian", 0.5, 0.3)], of_discrete(2.0, 0.3), (0.1, 0.4)),
     ([Part("discrete_laplace", 0.1, count=10)], of_responses(0.1, 10), (0.0, 0.5)),
-    ([Part("gaussian", 0.8), Part("response", 0.4)], of_both(0.8, 0.4), (0.5, 2.0)),
-    ([Part("response", 0.4), Part("gaussian", 0.8)], of_both(0.8, 0.4), (0.5, 2.0)),
+    ([Part("gaussian", 0.8), Part("response", 0.4)], of_both(of_noise(0.8), 0.4), (0.5, 2.0)),
+    ([Part("gaussian", 0.001), Part("response", 3.0)], of_both(of_noise(0.001), 3.0), (0.5,)),
+    ([Part("response", 8.0), Part("response", 5e-4)], of_both(of_responses(5e-4, 1), 8.0), (7.5,)),
+    ([Part("response", 0.4), Part("gaussian", 0.8)], of_both(of_noise(0.8), 0.4), (0.5, 2.0)),
 )
 
 
@@ -109,6 +112,26 @@ def test_an_enclosure_holds_what_another_route_finds(
         assert holds(found, known(at))
         if not (len(parts) == 2 and parts[0].law == "gaussian"):
             assert found.upper - found.lower <= found.upper * 1e-3
+
+
+def test_ends_are_rounded_outwards_and_what_is_no_composition_is_refused() -> None:
+    with gmpy2.context(precision=300):
+        for loss in range(1, 20):
+            found, least = delta([Part("response", loss / 8)], 0.0), gmpy2.exp(gmpy2.mpq(loss, 8))
+            assert found.lower <= (least - 1) / (least + 1) <= found.upper
+    one = [Part("response", 1.0)]
+    assert delta(iter(one), 0.5) == delta(one, 0.5)
+    assert holds(epsilon(one, 1e-300), 1.0, 1e-4)
+    for law, given in (
+        ("discrete_laplace", {"sensitivity": 1.5}),
+        ("laplace", {"count": 2.0}),
+        ("laplace", {"rate": 2}),
+    ):
+        with pytest.raises(UsageError):
+            Part(law, 1.0, **given)
+    for parts, width in (([], 1e-3), (one, -1.0), ([Part("discrete_gaussian", 1e-9)], 1e-3)):
+        with pytest.raises(UsageError):
+            delta(parts, 0.5, width=width)
 
 
 def test_an_epsilon_is_enclosed_as_narrowly_as_was_asked_down_to_tiny_deltas() -> None:
