@@ -55,21 +55,37 @@ def command(
         raise UsageError(f"--html shows one target, and {TABLE} has {len(targets)}; name one")
     files = Files(json, sarif, html)
     files.require_writable()
-    share = (settings.alpha or alpha) / len(targets)
+    share = (settings.alpha if settings.alpha and alpha == DEFAULT_ALPHA else alpha) / len(targets)
     options = {"trials": trials, "alpha": share, "seed": seed, "say": say if verbose else _silent}
     given = {"--attack": attack, "--trials": trials, "--alpha": alpha != DEFAULT_ALPHA, "--workers": workers}
     sampled = [] if settings.targets else [name for name, value in given.items() if value]
-    audited: Audited = []
-    with (
-        _interruptible(lambda refuted: files.write([*audited, (targets[len(audited)].place, refuted)], verbose)),
-        only_findings_on_output(),
-    ):
-        for target in targets:
-            with contextlib.chdir(files.folder):  # where the one before may not have stayed
-                audited.append((target.place, _findings(target, chosen, workers, options, sampled)))
+    audited, failed = _each(targets, lambda each: _findings(each, chosen, workers, options, sampled), files, verbose)
     files.write(audited, verbose)
-    statuses = [settings.status_of(findings) for _, findings in audited]
+    statuses = [settings.status_of(findings) for _, findings in audited] + [Status.FAILED] * failed
     raise typer.Exit(next((status for status in (Status.REFUTED, Status.FAILED) if status in statuses), Status.OK))
+
+
+def _each(
+    targets: Sequence[TargetOptions],
+    findings_of: Callable[[TargetOptions], list[Finding]],
+    files: Files,
+    verbose: bool | None,
+) -> tuple[Audited, bool]:
+    """The findings of each target, and whether one of several could not be loaded, which is said."""
+    audited: Audited = []
+    place, failed = targets[0].place, False
+    with _interruptible(lambda refuted: files.write([*audited, (place, refuted)], verbose)), only_findings_on_output():
+        for target in targets:
+            place = target.place
+            try:
+                with contextlib.chdir(files.folder):  # where the one before may not have stayed
+                    audited.append((place, findings_of(target)))
+            except UsageError as error:
+                if len(targets) == 1:
+                    raise
+                failed = True
+                say(f"{target.target or target.program}: {error}")
+    return audited, failed
 
 
 def _findings(
@@ -87,7 +103,8 @@ def _findings(
             told = ", ".join(settings_of_samples)
             raise UsageError(f"{loaded.name} is a stage, which draws nothing; leave out {told}")
         found = stability(loaded, relax=asked.relax or 0.0, seed=options["seed"])
-        return [replace(found, replay=f"attacklab audit {asked.spec()} --seed {options['seed']}")]
+        replay = f"attacklab audit {asked.spec()} --seed {options['seed']}"
+        return [replace(found, spec=asked.spec() if found.refutes else "", replay=replay)]
     if asked.relax is not None:
         raise UsageError(f"--relax is for stages, and {loaded.name} is not one; leave it out, or add --kind stage")
     constant = without_variety(loaded, options["seed"])
@@ -97,6 +114,7 @@ def _findings(
     with executor(workers, asked.library) as (drawing, here_seconds), status_line(error_console()) as report:
         settings |= {"report": report, "executor": drawing, "here_seconds": here_seconds}
         findings = audit(loaded, chosen or [*ATTACKS, AlignmentAttack()], **settings)
+    findings = [replace(one, spec=asked.spec()) if one.refutes else one for one in findings]
     # what was not asked for is left out where it has no pair
     return [one for one in findings if chosen or one.attack != AlignmentAttack().name or one.pair is not None]
 

@@ -32,7 +32,7 @@ class Settings:
         targets: the targets to audit.
         alpha: the probability of a false alarm in the whole run; None where the table does not say.
         ignore: codes of flaws that are known.
-        baseline: pairs of a target's name and the code of a flaw that it had in an earlier record.
+        baseline: of an earlier record, the words that load a target, and the code of a flaw that it had.
     """
 
     targets: tuple[TargetOptions, ...] = ()
@@ -42,13 +42,16 @@ class Settings:
 
     def status_of(self, findings: Sequence[Finding]) -> Status:
         """The exit status of the findings of one target. Known flaws do not count, and are named."""
-        shown = {(finding.target, _code(finding)) for finding in findings if finding.refutes}
-        known = {(target, code) for target, code in shown if code in self.ignore} | (shown & self.baseline)
+        refuting = [finding for finding in findings if finding.refutes]
+        known = [
+            one
+            for one in refuting
+            if _code(one) in self.ignore or (one.spec or one.target, _code(one)) in self.baseline
+        ]
         if known:
-            say(
-                f"known flaws, which do not count: {', '.join(sorted(f'{code} of {target}' for target, code in known))}"
-            )
-        if known and known == shown:
+            named = sorted({f"{_code(finding)} of {finding.target}" for finding in known})
+            say(f"known flaws, which do not count: {', '.join(named)}")
+        if known and len(known) == len(refuting):
             return Status.FAILED if any(finding.verdict is Verdict.ERROR for finding in findings) else Status.OK
         return status_of(findings)
 
@@ -64,13 +67,15 @@ def project_settings(root: Path) -> Settings:
         kind = by_name(key, KEYS, f"key of {TABLE},")
         if not isinstance(value, kind) and not (kind is float and type(value) is int):
             raise UsageError(f"{TABLE}: {key} must be a {kind.__name__}, not {value!r}")
+    if not 0 < table.get("alpha", 0.5) < 1:
+        raise UsageError(f"{TABLE}: alpha must lie in (0, 1), not {table['alpha']}")
     codes = {flaw.code: flaw.code for flaw in catalogue().values()}
     record = read_record(root / table["baseline"])["findings"] if "baseline" in table else ()
     return Settings(
         tuple(_target(entry, f"{TABLE}, target {number}") for number, entry in enumerate(table.get("targets", ()), 1)),
         table.get("alpha"),
         frozenset(by_name(code, codes, f"flaw to ignore in {TABLE},") for code in map(str, table.get("ignore", ()))),
-        frozenset((finding.target, _code(finding)) for finding in record if finding.refutes),
+        frozenset((finding.spec or finding.target, _code(finding)) for finding in record if finding.refutes),
     )
 
 
@@ -81,6 +86,10 @@ def _target(entry: Any, where: str) -> TargetOptions:
     words = [str(entry["target"])] if "target" in entry else []
     for key, value in entry.items():
         by_name(key, OPTIONS, f"key in {where},")
+        if isinstance(value, dict) or (isinstance(value, list) and not (key == "bounds" and len(value) == 2)):
+            raise UsageError(
+                f"{where}: {key} must be {'two numbers' if key == 'bounds' else 'one value'}, not {value!r}"
+            )
         if key != "target":
             words += [f"--{key}", *map(str, value if isinstance(value, list) else [value])]
     return TargetOptions.of_spec(shlex.join(words), where)

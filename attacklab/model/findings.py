@@ -418,7 +418,11 @@ class Finding:
             ValueError: a field that every finding has is missing, or one is unknown or malformed.
         """
         try:
-            return cls(**_read_fields(data))
+            finding = cls(**_read_fields(data))
+            for name in ("target", "attack", "reason", "target_version", "spec", "replay"):
+                if not isinstance(getattr(finding, name), str):
+                    raise TypeError(f"{name} must be a text, not {getattr(finding, name)!r}")
+            return finding
         except (AttributeError, TypeError, KeyError, ValueError) as error:
             raise UsageError(f"not a finding: {error}") from error
 

@@ -36,12 +36,15 @@ def project_table(root: Path) -> dict[str, Any]:
     """
     marker = root / MARKER
     try:
-        table = tomllib.loads(marker.read_text(encoding="utf-8")).get("tool", {}).get("attacklab", {})
-        return dict(table)
+        tools = tomllib.loads(marker.read_text(encoding="utf-8")).get("tool", {})
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, TypeError, AttributeError) as error:
+    except (OSError, ValueError) as error:
         raise UsageError(f"{marker} cannot be read: {error}; repair it") from error
+    table = tools.get("attacklab", {}) if isinstance(tools, dict) else tools
+    if not isinstance(table, dict):
+        raise UsageError(f"{marker}: [tool.attacklab] must be a table, not {table!r}")
+    return table
 
 
 def enter_lab(root: Path) -> Path:

@@ -19,7 +19,7 @@ ERROR = replace(QUIET, verdict=Verdict.ERROR)
         (Settings(ignore=frozenset({"AL04"})), [QUIET, LOW_BITS], Status.OK),
         (Settings(ignore=frozenset({"AL04"})), [QUIET, LOW_BITS, PRECISION], Status.REFUTED),
         (Settings(ignore=frozenset({"AL04"})), [LOW_BITS, ERROR], Status.FAILED),
-        (Settings(baseline=frozenset({(LOW_BITS.target, "AL04")})), [QUIET, LOW_BITS], Status.OK),
+        (Settings(baseline=frozenset({(LOW_BITS.spec or LOW_BITS.target, "AL04")})), [QUIET, LOW_BITS], Status.OK),
         (Settings(baseline=frozenset({("another", "AL04")})), [QUIET, LOW_BITS], Status.REFUTED),
     ],
 )
