@@ -580,8 +580,8 @@ def _described_input(value: Any) -> dict[str, Any]:
         array = np.asarray(value)
     except ValueError:  # lists of different lengths
         array = np.empty((), dtype=object)
-    if isinstance(value, list | tuple) and array.ndim > 1:  # records that are lists or tuples stay such
-        array = np.empty((), dtype=object)
+    if isinstance(value, list | tuple | str) and (array.ndim > 1 or (array.dtype != object and _changes(value, array))):
+        array = np.empty((), dtype=object)  # records that are lists or tuples stay such
     described: dict[str, Any] = {"shape": list(array.shape), "dtype": str(array.dtype)}
     if array.dtype == object:
         return described | _described_object(value, array.ndim)
@@ -593,6 +593,12 @@ def _described_input(value: Any) -> dict[str, Any]:
     if array.dtype.kind == "f":
         described["hex"] = [float(number).hex() for number in array.ravel()]
     return {**described, "readable": [str(number) for number in array.ravel()]}
+
+
+def _changes(value: Sequence[Any], array: NDArray[Any]) -> bool:
+    """Whether an array of what a value holds has other values: numpy makes one type of all, and cuts texts at a NUL."""
+    pairs = zip([value] if isinstance(value, str) else value, array.ravel().tolist(), strict=True)
+    return any(bool(one != other) and one == one for one, other in pairs)
 
 
 def _described_object(value: Any, dimensions: int) -> dict[str, Any]:
@@ -646,7 +652,7 @@ def recorded_pairs(path: Path) -> tuple[NeighbouringPair, ...]:
     distinct = {json.dumps(pair, sort_keys=True): pair for pair in refuted}
     try:
         return tuple(map(recovered_pair, distinct.values()))
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, SyntaxError) as error:
         raise UsageError(f"{path} holds a pair that cannot be read: {error}") from error
 
 
