@@ -10,7 +10,7 @@ from attacklab.align.outcomes import Question, Shift, Trial, Unit
 from attacklab.align.parts import same
 
 LADDER = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 40.0)
-"""How far a draw is moved to restore a decision, in scales, before the edges tell it exactly."""
+"""Distances, in noise scales, by which a draw is first moved to restore a decision; edges then make them exact."""
 
 FARTHEST = 4096.0
 """How far an edge is looked for, in noise scales."""

@@ -56,17 +56,17 @@ class Examined:
     """What was found of one pair.
 
     Attributes:
-        status: what it means.
-        reason: why.
-        question: the pair in the direction that is worst, with what was learnt of its draws.
-        cost: of the shifts; None where there are none for all outcomes.
+        status: what the pair shows of the claim.
+        reason: why the pair has this status, in words.
+        question: the pair in its worse direction, with the draws that are known to be seeded or repeated.
+        cost: the privacy loss of the shifts; None if some outcome has no shift that restores it.
         trials: how many outcomes were tried.
         by_unit: what the shift of each draw costs.
-        unmoved: the part that no draw moves.
-        epsilon: the loss at an outcome, where it is known.
-        seeded: the lines that seed the generators of draws that are always the same, or those draws.
-        scale: the least scale of noise, or how much a number of the output varies if that is less.
-        unseen: what of the output can't be looked into.
+        unmoved: the part of the output that differs between the inputs and that no draw moves.
+        epsilon: the privacy loss at one outcome; None if it is not known exactly.
+        seeded: for draws that are the same in every run, the lines that seed their generators, or the draws themselves.
+        scale: the least scale of noise, or the spread of a number of the output if that is smaller.
+        unseen: the part of the output that can't be looked into; empty if there is none.
         coarse: whether outputs are so large that rounding hides the noise.
         run: a run on the first input.
     """

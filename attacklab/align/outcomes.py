@@ -103,7 +103,7 @@ class Question:
         return dataclasses.replace(self, first=self.second, second=self.first)
 
     def trial(self, run: Run, changes: Mapping[int, Any] | None = None) -> Trial:
-        """The outcome of a run, with some changes, on the first input."""
+        """The outcome on the first input of the draws of a run, of which `changes` replaces some."""
         made = self.give(self.first, Draws.repeat(run, changes, known=self.known))
         return Trial(made, parts_of(made.output))
 

@@ -43,7 +43,7 @@ def candidates(question: Question, trial: Trial, base: Shift) -> Iterator[Shift]
 def _followed(
     question: Question, trial: Trial, unmoved: Trial, units: Sequence[Unit], step: float, base: Shift
 ) -> Iterator[Shift]:
-    """Shifts that make up for the difference of numbers, and the same made exact by edges."""
+    """The shift that cancels the outputs' difference in numbers; if it moves one draw, the exact one from edges too."""
     made = _by_numbers(question, trial, unmoved, units, step)
     if made:
         yield added(base, made)

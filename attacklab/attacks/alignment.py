@@ -23,5 +23,5 @@ class AlignmentAttack:
         return target.sampler is None
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002
-        """None: see above."""
+        """No scenarios: `attacklab.auditing.alignment` runs this attack."""
         return ()

@@ -174,7 +174,7 @@ class FunctionAttack:
         return target.kind in self.kinds
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """What the function yields."""
+        """The scenarios that `find` yields for the target."""
         return self.find(target, probe, **dict(self.settings))
 
     def given(self, **settings: Any) -> FunctionAttack:

@@ -72,7 +72,7 @@ LOOKED_AT = 64
 """How many outputs of each dataset are drawn where a pair is looked at closely."""
 
 CLOSER_LOOKS = 4
-"""How many pairs are looked at closely until one is found whose sides differ."""
+"""At most so many pairs are looked at closely; the first whose sides differ ends it."""
 
 LEAST_RATIO = 3.0
 """By which factor `LOOKED_AT` outputs of either side must differ in spread: those of one Laplace law do about once in

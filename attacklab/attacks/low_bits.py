@@ -223,7 +223,7 @@ def _bets(number: NoisyNumber, models: Sequence[Model], answers: int) -> list[tu
 
 
 def _likely(model: Model, sides: Sequence[Side], rows: Floats, widths: Doubles) -> list[Side]:
-    """The sides from which the model reaches most of the rows, two at the most; none if it reaches few from each."""
+    """At most two sides: those from which the model reaches the most rows; none if it reaches few from every side."""
     shares = [(float(reached(model, rows, widths, side).mean()), side) for side in sides]
     most = max(share for share, _ in shares)
     return [side for share, side in shares if share >= max(most, EXPECTED)][:2]

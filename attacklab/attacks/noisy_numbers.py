@@ -50,7 +50,7 @@ DEVIATION_TOLERANCE = 0.28
 Answers: TypeAlias = tuple[float, float]  # two true answers
 
 ScaleOf: TypeAlias = Callable[[float], tuple[float, float]]
-"""`scale_of(sensitivity)`: the scale of the noise, and the rate by which samplers that divide divide."""
+"""`scale_of(sensitivity)`: the scale by which samplers multiply, and the rate by which others divide instead."""
 
 
 @dataclass(frozen=True, slots=True)

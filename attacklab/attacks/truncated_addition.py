@@ -192,7 +192,7 @@ class _Scale:
         return math.ceil(nats / self.nats)
 
     def astride(self, depths: NDArray[np.int64]) -> NeighbouringPair:
-        """Light outcomes at these depths or a gap deeper, below a heavy one a gap lower or at 0."""
+        """A pair: the heavy outcome rises by a gap, to 0, and light ones at these depths fall by a gap."""
         below = -self.unit * depths
         return self._pair(np.append(-self.gap, below), np.append(0.0, below - self.gap))
 

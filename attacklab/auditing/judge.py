@@ -185,9 +185,9 @@ class PlannedScenario:
     def looks(
         self, sample: Sample, needed: int | None = None, seconds: float = math.inf
     ) -> Generator[list[Counts], None, None]:
-        """The counts of each event after ever more trials; the last after the batch in which the seconds have passed.
+        """Yield the counts of each event after more and more trials; end after the batch in which the seconds run out.
 
-        Where all trials are to be spent, there is one look, after all. `needed` is for the report.
+        If all trials are to be spent, there is one look, after the last trial. `needed` only goes into the report.
 
         Raises:
             Refused: a call for many outputs raised.

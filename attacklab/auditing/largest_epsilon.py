@@ -88,7 +88,7 @@ def largest_epsilon(rules: Rules, attacks: Sequence[Attack], *, trials: int, alp
 
 
 def _outcomes(plan: Plan, trials: int, alpha: float) -> list[_Bet | Finding]:
-    """The best bet of each scenario of an attack, or what is found in place of one."""
+    """The best bet of each scenario of an attack. A scenario or attack without a bet gives a finding that says why."""
     if isinstance(plan, Finding):
         return [plan]
     return [_chosen(planned, trials, alpha) for planned in plan if not planned.is_beyond_claim]

@@ -35,7 +35,7 @@ LEAST_MIXED = 60
 """The first answer of a witness is given less often by a part of 2^−60 at least."""
 
 LOG_ORDERS = (-28.0, 700.0)
-"""The logarithms of the least and the largest α − 1 at which the conversion of proposition 12 is tried."""
+"""The range of ln(α − 1) that is searched for the best order α of `conversion`."""
 
 LEAST_LOGARITHM = -745.0
 """The logarithm of the least double above 0."""

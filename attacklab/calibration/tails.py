@@ -21,7 +21,7 @@ from attacklab.model.claims.gaussian import gaussian_delta
 from attacklab.model.intervals import Interval
 
 NEGLIGIBLE = 2.0**-120
-"""The part of a sum of which its rest may be this large."""
+"""A series is summed until the bound on its rest is at most this fraction of the sum."""
 
 
 def laplace(scale: float, tail: float) -> Interval:

@@ -181,7 +181,7 @@ class _Explorer:
         return masses.law(target / ROUNDING)
 
     def _finder(self, closer: Any) -> Find:
-        """What finds the laws of called samplers, with at most `closer` unresolved, once for each key."""
+        """A function that finds the law of a called sampler, with at most `closer` unresolved, and keeps it."""
         known = self._known.setdefault(closer, {})
 
         def find(called: Callable[..., Any], arguments: tuple[Any, ...], is_loop: bool) -> Found | None:
@@ -209,7 +209,7 @@ class _Explorer:
         return find
 
     def _require_unchanged(self, when: str, before: dict[str, bytes], *call: Any) -> None:
-        """Raise StateChanged if something is not what it was."""
+        """Raise StateChanged if the state of a sampler differs from `before`, or a name that it uses has changed."""
         try:
             now = _state(*call) if before else {}  # what was fixed then is so now
             place = next((place for place in now if now[place] != before.get(place)), None) or self._names.changed()
@@ -257,7 +257,7 @@ class _Pace:
         self._unresolved = 1.0
 
     def is_over(self, run: int, heaviest: float, unresolved: Any) -> bool:
-        """Whether the target is reached, or the runs left, at the pace of the last few hundred, leave more than it."""
+        """Whether to stop: the target is reached, or the runs left will not reach it at the recent pace."""
         # No later run can resolve more than the heaviest path weighs.
         left = self._runs - run
         if unresolved <= self._target or heaviest * left <= IMMATERIAL * float(self._target):

@@ -134,7 +134,7 @@ def compare(law: Law, runs: Runs) -> int:
 
 
 def _counts(law: Law, runs: Runs, counted: int) -> tuple[NDArray[np.int64], int | None]:
-    """How often each outcome of the law came up in the first runs, then all others; and one of these, of all runs."""
+    """Counts in the first `counted` runs: of each outcome of the law, then of all others. Also one other's number."""
     places = {tag(outcome): place for place, outcome in enumerate(law)}
     counts, stray = np.zeros(len(law) + 1, dtype=np.int64), None
     for number, count in enumerate(np.bincount(runs.numbers[:counted], minlength=len(runs.tags)).tolist()):
@@ -145,7 +145,7 @@ def _counts(law: Law, runs: Runs, counted: int) -> tuple[NDArray[np.int64], int 
 
 
 def _blocks(masses: NDArray[np.float64]) -> list[NDArray[np.int64]]:
-    """Places of neighbouring rare outcomes: blocks about as likely as `RARE`, those two by two, and so on to all."""
+    """Blocks of neighbouring rare outcomes, as places: of mass about `RARE`, then joined in twos until one is left."""
     rare = np.flatnonzero(masses < RARE)
     if len(rare) < 2:
         return []

@@ -61,7 +61,7 @@ class Verdict(enum.StrEnum):
     VIOLATED = "violated"
     """The claim is refuted, at the stated confidence or by an exact law."""
     PROVED = "proved"
-    """It is kept, for the scope that the finding names; the reason says where that takes 2^−58 added to δ."""
+    """The claim is kept, for the scope that the finding names. If 2^−58 must be added to δ, the reason says so."""
     NOT_DETECTED = "not detected"
     """Nothing was found; the finding says which advantage would have been detected."""
     INCONCLUSIVE = "inconclusive"
@@ -596,7 +596,7 @@ def _described_input(value: Any) -> dict[str, Any]:
 
 
 def _changes(value: Sequence[Any], array: NDArray[Any]) -> bool:
-    """Whether an array of what a value holds has other values: numpy makes one type of all, and cuts texts at a NUL."""
+    """Whether numpy changed the values when it made the array: it converts all to one type, and cuts texts at a NUL."""
     pairs = zip([value] if isinstance(value, str) else value, array.ravel().tolist(), strict=True)
     return any(bool(one != other) and one == one for one, other in pairs)
 

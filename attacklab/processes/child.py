@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def _loaded(spec: str, *, bare: bool, parameters: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The release that a command line names, and the greeting that describes its target; none of a bare function."""
+    """The release that a command line names, and the greeting. The greeting of a bare function describes no target."""
     place, _, name = spec.rpartition(":")
     module = _module(place)
     named: Any = releases.member(module, name)

@@ -15,7 +15,7 @@ from attacklab.reporting.sarif import Place, sarif_log
 from attacklab.reporting.screen import Screen, screen
 
 PASSES = (Verdict.NOT_DETECTED, Verdict.PROVED)
-"""Too little data is not a pass, and neither is a proof that was not found."""
+"""The verdicts with which a test passes: too little data is not a pass, and neither is a proof that was not found."""
 
 
 @dataclass(frozen=True, kw_only=True)

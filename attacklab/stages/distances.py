@@ -88,7 +88,7 @@ def exact(number: Any) -> Fraction | str:
 
 
 def _numbers(output: Any, metric: Metric) -> Any:
-    """An output as numbers: None, a dict, or its shape and its numbers."""
+    """An output as exact numbers: a dict by key for a mapping or data frame, else (shape, numbers); None stays None."""
     if output is None:
         return None
     try:

@@ -108,7 +108,7 @@ def _hashes_of_numbers(values: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def _common(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The type itself, but one for integers of all widths."""
+    """int64 for every integer type whose values all fit it; any other type is returned as it is."""
     return np.dtype(np.int64) if dtype.kind == "i" or (dtype.kind == "u" and dtype.itemsize < 8) else dtype
 
 

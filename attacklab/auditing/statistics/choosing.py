@@ -49,7 +49,7 @@ the other never shows."""
 
 
 DOUBT = 2.5
-"""By how many standard errors an ε is discounted for what a bound takes off, and for having been picked."""
+"""Standard errors taken off an estimated ε: a bound will lie below the estimate, and the best pick is biased upward."""
 
 POWER = 0.95
 """The probability with which a smallest detectable advantage is detected."""

@@ -121,7 +121,7 @@ class _Problem:
 
     @classmethod
     def of(cls, more: int, less: int, trials: int, delta: float, alpha: float) -> _Problem | None:
-        """The problem that some counts pose; None if they refute no ε."""
+        """The problem for the larger and the smaller count of an event under two inputs; None if they refute no ε."""
         lows, highs = clopper_pearson([more, less], trials, alpha * DOUBT / 2)
         left = alpha * (1 - DOUBT)
         level = min(2 * left, 0.9)

@@ -176,7 +176,7 @@ def run_checker(path: Path, checker: Path, *, seconds: float | None = None) -> A
 def finding_of(
     target: Target, relation: str, path: Path | None, answer: Answer, seconds: float, spec: str | None
 ) -> Finding:
-    """The finding that an answer of the checker makes; no `path` and no `relation` where nothing was written."""
+    """The finding for an answer of the checker. `path` is None and `relation` empty if no certificate was written."""
     written = None
     if path is not None:
         content = path.read_bytes()

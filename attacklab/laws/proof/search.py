@@ -90,7 +90,7 @@ class Search:
     found_in: float = 0.0
 
     def finding(self, scope: Scope, spec: str | None) -> Finding:
-        """Search, and say what was found; a sampler that cannot be enumerated raises for a pair, else is an ERROR."""
+        """Search, and say what was found. If the sampler fails, this raises for a single pair, else gives an ERROR."""
         started = time.perf_counter()
         self._deadline = Deadline(self.seconds)
         try:

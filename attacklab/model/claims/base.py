@@ -156,7 +156,7 @@ class ClaimOfACurve(Claim):
 
     @property
     def nominal(self) -> PrivacyClaim:
-        """The least of its points at which δ is at most 10^−6."""
+        """One (ε, δ) of the curve: at the least ε of `points` with δ ≤ 10^−6, or at the last ε if there is none."""
         return _nominal(self)
 
 
