@@ -62,7 +62,7 @@ ends = [accountant.compute_epsilon(delta=delta, num_self_compositions=[count])[2
 print(json.dumps({"upper end": [float(end).hex() for end in ends]}))
 """,
 }
-"""Of each library, a program that prints what its accountants say; null where one refuses. `BEGIN` comes before it."""
+"""For each library a program that prints its accountants' answers, or null for a refusal. `BEGIN` comes before it."""
 
 BEGIN = """
 import json, sys, warnings

@@ -45,7 +45,7 @@ SPARE_BITS, BEYOND_BITS = 48, 20
 """A mass has so many bits more than δ; and what lies beyond the grid is about 2^−BEYOND_BITS of δ."""
 
 MOST_BITS = 4096
-"""Of masses; the enclosure of a δ below 2^−MOST_BITS is wide."""
+"""A mass has at most so many bits. A δ below 2^−MOST_BITS is enclosed less narrowly than was asked."""
 
 CORNER = 0.5 - 2.0**-22
 """Corners from below lie so many steps after a place: just before the middle, where single losses lie."""
@@ -141,24 +141,32 @@ def _refined(
             continue
         while True:
             step = _fitted(parts, step)
-            farthest = max(high - low for low, high in (_reach(part, bits) for part in parts))
-            cancelled = math.ceil(1.5 * farthest - 3 * math.log2(step))  # in second differences, and beside an e^ε
-            with _flint().ctx.workprec(bits + SPARE_BITS + max(0, cancelled)):
-                cells = [_cells(part, step, bits, is_removed) for part in parts]
-                losses = _composed(parts, cells, bits, is_upper=True)
-                most = read(losses).upper
-                fewest = lower if most <= lower else read(_composed(parts, cells, bits, is_upper=False)).lower
-            if fewest > max(lower, most):
-                raise LabFault(f"an enclosure of {parts} ends below where it begins")
+            fewest, most, size = _ends(parts, read, lower, step, bits, is_removed)
             gap = 1 - float(fewest / most) if most > lower else 0.0
             if epsilon is not None and most < gmpy2.mpfr(2) ** (SPARE_BITS - bits) and bits < MOST_BITS:
                 bits *= 2
-            elif gap <= width or len(losses.masses) > MOST_CELLS:
+            elif gap <= width or size > MOST_CELLS:
                 break
             else:
                 step *= max(1 / FINER, math.sqrt(0.7 * width / gap))
         lower, upper = max(lower, fewest), max(upper, most)
     return Interval(lower, upper)
+
+
+def _ends(
+    parts: Sequence[Part], read: Callable[[_Losses], Interval], lower: Any, step: float, bits: int, is_removed: bool
+) -> tuple[Any, Any, int]:
+    """What is read on one grid from below, or `lower` where no more can be, and from above; and its cells."""
+    farthest = max(high - low for low, high in (_reach(part, bits) for part in parts))
+    cancelled = math.ceil(1.5 * farthest - 3 * math.log2(step))  # in second differences, and beside an e^ε
+    with _flint().ctx.workprec(bits + SPARE_BITS + max(0, cancelled)):
+        cells = [_cells(part, step, bits, is_removed) for part in parts]
+        losses = _composed(parts, cells, bits, is_upper=True)
+        most = read(losses).upper
+        fewest = lower if most <= lower else read(_composed(parts, cells, bits, is_upper=False)).lower
+    if fewest > max(lower, most):
+        raise LabFault(f"an enclosure of {parts} ends below where it begins")
+    return fewest, most, len(losses.masses)
 
 
 def _flint() -> Any:

@@ -215,7 +215,7 @@ def _remarks(findings: Sequence[Finding], ended: Outcome, flaws: int) -> Iterato
 
 
 def _labelled(findings: Sequence[Finding], ended: Outcome) -> Iterator[str]:
-    """The names of the attacks that refuted nothing, by what came of them."""
+    """One line for each verdict that refutes nothing, with the names of its attacks."""
     refuted = {_title(finding) for finding in findings if finding.refutes}
     for label, verdict in (
         ("notes", Verdict.NOT_APPLICABLE),

@@ -26,7 +26,7 @@ from tests.ideal import two_sided_geometric
 RATES = (0.5, 0.1, 0.02, 0.001)
 
 ALPHA = 1e-6
-"""Of each audit. Seeds are fixed; were they not, a test of 3 audits would raise a false alarm with 3e-6."""
+"""The α of each audit. Seeds are fixed; with random ones, a test of 3 audits would fail in 3 of 10^6 runs."""
 
 Rate = Callable[[Any], float]
 

@@ -39,7 +39,7 @@ THEIRS = (
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(sys.platform == "win32", reason="there are no such modes and files there"),
+    pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such modes and files"),
 ]
 
 
