@@ -9,7 +9,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -117,12 +117,17 @@ class Imported:
         if self.event == FAILS.description:
             return FAILS.contains
         (attack,) = (sized(attack, self.trials or MOST) for attack in ALL_ATTACKS if attack.name == self.attack)
-        wanted = described_pair(NeighbouringPair(first, second, None))
-        for scenario in found_scenarios(Draws(target), attack, self.seed)[0]:
-            pair = described_pair(scenario.pair)
-            for event in scenario.events:
-                if event.description == self.event and wanted | {"relation": pair["relation"]} == pair:
-                    return event.contains
+        pair = NeighbouringPair(first, second, None)
+        wanted = [described_pair(either) for either in (pair, pair.swapped())]
+        events = [
+            event
+            for scenario in found_scenarios(Draws(target), attack, self.seed)[0]
+            if described_pair(replace(scenario.pair, relation=None)) in wanted
+            for event in scenario.events
+        ]
+        # A target that makes its own random numbers may show another event of this pair than the one that was named.
+        for event in sorted(events, key=lambda event: event.description != self.event):
+            return event.contains
         raise UsageError(f"{self.attack} does not find this event again; audit the target anew")
 
 
