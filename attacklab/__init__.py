@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from attacklab.api import Report, audit
     from attacklab.attacks import ATTACKS, BlackBox, LowBitLaplace, ZeroRounding
+    from attacklab.draws.work import seeing_work, with_bits
     from attacklab.laws import (
         Law,
         Limits,
@@ -32,14 +33,14 @@ if TYPE_CHECKING:
     from attacklab.model.domains.finite import all_databases, all_utilities
     from attacklab.model.findings import Finding, Verdict
     from attacklab.model.neighbours import NeighbouringPair, Relation
-    from attacklab.model.random_bits import REJECTED, RandomBits, SeededBits, SystemBits, TapedBits, with_bits
+    from attacklab.model.random_bits import REJECTED, RandomBits, SeededBits, SystemBits, TapedBits
     from attacklab.model.releases import one_by_one
-    from attacklab.model.seeing_work import seeing_work
     from attacklab.model.targets import Kind, Target
 
 _EXPORTS = {
     "api": "Report audit",
     "attacks": "ATTACKS BlackBox LowBitLaplace ZeroRounding",
+    "draws.work": "seeing_work with_bits",
     "laws": "Law Limits advantage certify enumerate_law hockey_stick one_uniform privacy_loss "
     "smallest_epsilon step_law",
     "laws.proof": "prove",
@@ -48,9 +49,8 @@ _EXPORTS = {
     "model.domains.finite": "all_databases all_utilities",
     "model.findings": "Finding Verdict",
     "model.neighbours": "NeighbouringPair Relation",
-    "model.random_bits": "REJECTED RandomBits SeededBits SystemBits TapedBits with_bits",
+    "model.random_bits": "REJECTED RandomBits SeededBits SystemBits TapedBits",
     "model.releases": "one_by_one",
-    "model.seeing_work": "seeing_work",
     "model.targets": "Kind Target",
 }
 """What each module of the package exports here."""

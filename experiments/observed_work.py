@@ -17,10 +17,10 @@ import numpy as np
 from attacklab.attacks.black_box import BlackBox
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.statistics.inference import share_of_alpha
+from attacklab.draws.work import seeing_work
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.findings import Estimate, Finding
 from attacklab.model.neighbours import NeighbouringPair
-from attacklab.model.seeing_work import seeing_work
 from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Role

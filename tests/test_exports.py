@@ -7,14 +7,15 @@ import pytest
 
 import attacklab
 from attacklab import api, attacks, laws
+from attacklab.draws import work
 from attacklab.laws import proof
-from attacklab.model import claims, domains, findings, neighbours, random_bits, releases, seeing_work, targets
+from attacklab.model import claims, domains, findings, neighbours, random_bits, releases, targets
 from attacklab.model.domains import finite
 
 pytestmark = pytest.mark.slow
 
-MODEL = (claims, domains, finite, findings, neighbours, random_bits, releases, seeing_work, targets)
-HOMES = (api, attacks, laws, proof, *MODEL)
+MODEL = (claims, domains, finite, findings, neighbours, random_bits, releases, targets)
+HOMES = (api, attacks, work, laws, proof, *MODEL)
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted(
     path

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from attacklab.draws.work import words_between
 from attacklab.model.errors import (
     ArithmeticModeError,
     LabError,
@@ -32,7 +33,6 @@ from attacklab.model.errors import (
     in_one_line,
 )
 from attacklab.model.floats import default_errors, require_ieee_arithmetic
-from attacklab.model.random_bits import words_between
 from attacklab.model.targets import Outputs, Target
 from attacklab.processes.fresh import CannotBeSent, sent
 

@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from ml_dtypes import bfloat16
 
+from attacklab.draws.work import with_bits
 from attacklab.laws import Law, Limits, enumerate_law, one_uniform, step_law
 from attacklab.model.claims import PrivacyClaim
-from attacklab.model.random_bits import with_bits
 from mechanisms.exponential.naive import naive_exponential_low_precision, naive_exponential_stabilised
 from mechanisms.published import two_sided_geometric
 

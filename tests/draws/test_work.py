@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attacklab.draws.work import bits_between, seeing_work, with_bits
 from attacklab.laws import Limits, advantage, enumerate_law
 from attacklab.laws.proof import prove
 from attacklab.model.errors import TargetError, UsageError
 from attacklab.model.findings import Verdict
 from attacklab.model.neighbours import NeighbouringPair
-from attacklab.model.random_bits import RandomBits, SeededBits, bits_between, with_bits
+from attacklab.model.random_bits import RandomBits, SeededBits
 from attacklab.model.releases import one_by_one
-from attacklab.model.seeing_work import seeing_work
 from attacklab.model.targets import Target
 from mechanisms.published import two_sided_geometric
 
