@@ -26,6 +26,7 @@ from attacklab.stages.distances import powered_distance
 from attacklab.stages.inputs import neighbours
 from experiments.common.curves import figure
 from experiments.common.paragraphs import PARAGRAPHS
+from mechanisms.summation.naive import agreeing_pairs
 
 QUESTION = "How far does one record move what is computed before the noise, in units of what is claimed?"
 
@@ -40,12 +41,6 @@ Reals: TypeAlias = NDArray[np.float64]
 def whole(records: Reals, lower: float, step: float) -> list[int]:
     """Records in whole steps above a bound, each rounded by itself; the differences are exact for the bounds here."""
     return list(map(int, np.rint((records - lower) / step)))
-
-
-def agreeing_pairs(records: Reals) -> int:
-    """How many pairs of records agree."""
-    counts = np.unique(records, return_counts=True)[1].tolist()
-    return int(sum(count * (count - 1) // 2 for count in counts))
 
 
 def rescaled_sum(records: Reals) -> float:

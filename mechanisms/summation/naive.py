@@ -10,7 +10,8 @@ rounded one included (README.md has the pairs). Sums of machine integers wrap ar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -58,6 +59,18 @@ def squares_about_own_mean(records: NDArray[np.float64]) -> float:
 def products_about_own_means(records: NDArray[np.float64]) -> float:
     """Add up products of the deviations of two columns, shape (n, 2), from their own means."""
     return float((records - records.mean(axis=0)).prod(axis=1).sum()) if len(records) else 0.0
+
+
+def agreeing_pairs(records: NDArray[np.float64]) -> int:
+    """Count the pairs of records that agree; a record that agrees with all others adds one for each of them, not 1."""
+    counts = np.unique(records, return_counts=True)[1]
+    return int((counts * (counts - 1) // 2).sum())
+
+
+def pairs_by_halves(records: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Pair the first half with the second, an odd record left out: one record more puts out another, or moves all."""
+    half = len(records) // 2
+    return list(zip(records[:half], records[half : 2 * half], strict=True))
 
 
 def naive_bounded_sum(

@@ -41,6 +41,7 @@ from mechanisms.quantile.naive import naive_quantile_half_sensitivity
 from mechanisms.sparse_vector.exact import exact_above_threshold
 from mechanisms.subsampling.exact import exact_poisson_count, exact_sampled_count
 from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum, exact_narrow_sum
+from mechanisms.summation.pairs import exact_agreeing_pairs
 from tests.mechanisms.core.scripted_noise import scripted
 from tests.mechanisms.terms import TARGETS, TERMS, data_of, outputs
 
@@ -111,6 +112,8 @@ CLAIMED: list[tuple[Mechanism, Claim, str]] = [
     (exact_bounded_mean(epsilon=1, **WHOLE), ONE, EITHER),
     (exact_bounded_mean(epsilon=1, relation="substitute", **WHOLE), ONE, REPLACED),
     (exact_narrow_sum(epsilon=1, **{**NARROW, "grid": Grid(-50)}), ONE, REPLACED),
+    (exact_agreeing_pairs(epsilon=1, cells="ab"), ONE, ADDED),
+    (exact_agreeing_pairs(epsilon=1, cells="ab", relation="substitute"), ONE, REPLACED),
     (exact_sum_over_count(**AGES), ONE, ADDED),
     (people(statistic=np.mean, chunks=600, key=b"k", named=False), ONE, ADDED),
     (exact_smooth_mean(delta=1e-6, **AGES), SMALL_DELTA, ADDED),
