@@ -8,7 +8,7 @@ constant over all outcomes that were tried, near and far; so are sums of numbers
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,14 +22,14 @@ from attacklab.align.solve import slopes
 from attacklab.draws import Law
 from attacklab.model.claims import Claim, PrivacyClaim
 
-DENSITIES = {
-    Law.LAPLACE: "laplace",
-    Law.LOGISTIC: "logistic",
-    Law.GUMBEL: "gumbel_r",
-    Law.EXPONENTIAL: "expon",
-    Law.GAUSSIAN: "norm",
+LOG_DENSITIES: dict[Law, Callable[[float], float]] = {
+    Law.LAPLACE: lambda draw: -abs(draw),
+    Law.LOGISTIC: lambda draw: -abs(draw) - 2 * math.log1p(math.exp(-abs(draw))),
+    Law.GUMBEL: lambda draw: -draw - math.exp(min(-draw, 700.0)),
+    Law.EXPONENTIAL: lambda draw: -draw if draw >= 0 else -math.inf,
+    Law.GAUSSIAN: lambda draw: -draw * draw / 2,
 }
-"""SciPy's names of the laws with a density."""
+"""The logarithm of each density at scale 1, but for a constant."""
 
 MOST_NUMBERS = 64
 """Outputs of more numbers are not searched for sums without noise."""
@@ -89,7 +89,7 @@ class Unmoved:
 def exact_excess(question: Question, trials: Sequence[Trial], claim: Claim) -> Excess | None:
     """How the exact loss exceeds the claim, where outputs tell every draw apart; None where they don't, or it keeps."""
     units = question.units(trials[0].run)
-    have_densities = all(unit.law in DENSITIES and unit.scale > 0 for unit in units)
+    have_densities = all(unit.law in LOG_DENSITIES and unit.scale > 0 for unit in units)
     if not units or not have_densities or _has_coins(question, trials):
         return None
     losses, is_common = _losses(question, trials, units)
@@ -195,13 +195,11 @@ def _loss(units: Sequence[Unit], trial: Trial, first: _Affine, second: _Affine, 
     if np.any(np.abs(rest) > 1e-8 * (np.abs(output) + np.abs(second.offset) + 1.0)):
         return None
     by_unit, shares, scales_differ = {}, {}, False
-    from scipy import stats
-
     for at, unit in enumerate(units):
         ratio = others[unit.key].scale / unit.scale
         value = there[at] / ratio if ratio else math.nan
-        law = getattr(stats, DENSITIES[unit.law])
-        by_unit[unit] = _log_ratio(float(law.logpdf(here[at])), float(law.logpdf(value)), ratio)
+        log_density = LOG_DENSITIES[unit.law]
+        by_unit[unit] = _log_ratio(log_density(float(here[at])), log_density(float(value)), ratio)
         shares[unit] = float(there[at] - here[at])
         scales_differ |= not bool(close(ratio, 1.0))
     volume = np.linalg.slogdet(second.slopes.T @ second.slopes)[1] - np.linalg.slogdet(first.slopes.T @ first.slopes)[1]

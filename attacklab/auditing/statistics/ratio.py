@@ -153,15 +153,27 @@ class _Problem:
     def _blocks(self, low: float, high: float, most: int, *, surely: bool) -> tuple[Doubles, Doubles]:
         """Where blocks of the second count start, and from where on the first count is extreme in each."""
         rare = self.alpha * TAIL
-        first, last = scipy.stats.binom.ppf(rare, self.trials, low), scipy.stats.binom.isf(rare, self.trials, high)
+        first, last = (
+            float(_exceeded(share, self.trials, np.array(p))) for share, p in ((1 - rare, low), (rare, high))
+        )
         starts = np.unique(np.linspace(first, last, int(min(last - first + 1, most))).round())
         starts[0] = 0
         ends = np.append(starts[1:] - 1, last)
         compared = starts if surely else np.where(starts > 0, (starts + ends) // 2, ends)
         _, at_most = clopper_pearson(compared, self.trials, self.level)
         needed = np.minimum(self.ratio * at_most + self.delta, 1.0)
-        beyond = scipy.stats.binom.isf(self.level / 2, self.trials, needed) + 1
+        beyond = _exceeded(self.level / 2, self.trials, needed) + 1
         return starts, np.where(needed < 1, beyond, self.trials + 1)
+
+
+def _exceeded(share: float, trials: int, p: Doubles) -> Doubles:
+    """The least count that more hits exceed with a probability of at most `share`, shape that of p, by bisection."""
+    below, count = np.full(np.shape(p), -1.0), np.full(np.shape(p), float(trials))
+    while np.any(count - below > 1):
+        middle = np.floor((below + count) / 2)
+        is_rare = _at_least(middle + 1, trials, p) <= share
+        below, count = np.where(is_rare, below, middle), np.where(is_rare, middle, count)
+    return count
 
 
 def _at_least(hits: Doubles, trials: int, p: Doubles) -> Doubles:
