@@ -21,7 +21,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 for _name in ("CI", "BUILD_NUMBER"):
     os.environ.pop(_name, None)
 
-
 PRELOADED = ("hypothesis", "pytest", "scipy.special", "attacklab.laws.proof", "experiments.targets")
 """What test modules import, for the process whose forks run their samplers: each fork would import it again."""
 

@@ -5,9 +5,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from attacklab import SeededBits, Target
 from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, BINARY64, Format
-from attacklab.model.random_bits import SeededBits
-from attacklab.model.targets import Target
 from mechanisms.core.grid import Grid
 from mechanisms.laplace.exact import exact_rounded_laplace
 

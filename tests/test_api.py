@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab import Domain, Kind, NeighbouringPair, Records, Relation, Report, Target, Verdict, api, audit
+from attacklab import Domain, Finding, Kind, NeighbouringPair, Records, Relation, Report, Target, Verdict, api, audit
 from attacklab.attacks import NO_NOISE
 from attacklab.auditing import referee
 from attacklab.model.errors import UsageError
-from attacklab.model.findings import Finding
 from attacklab.reporting.screen import screen
 
 PAIR = NeighbouringPair.records([1.0, 1.0], [1.0], Relation.ADD_REMOVE)

@@ -16,9 +16,8 @@ import numpy as np
 import pytest
 from gmpy2 import mpq
 
-from attacklab.laws.enclosures import exp_bounds, log_bounds, normalised
-from attacklab.laws.law import Bounds
-from attacklab.model.random_bits import SeededBits
+from attacklab import SeededBits
+from attacklab.laws import Bounds, exp_bounds, log_bounds, normalised
 from mechanisms.core.cells import Cells
 from mechanisms.core.gaussian_claims import least_sigma
 from mechanisms.core.inversion import invert

@@ -5,7 +5,6 @@ import json
 import os
 import random
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from attacklab.model.findings import Verdict, read_record
 from attacklab.reporting.experiment import load_experiments
 from corpus.pipelines import PIPELINES
 from experiments import targets
+from tests.running import run
 
 pytestmark = pytest.mark.slow
 
@@ -65,14 +65,8 @@ def test_an_example_of_existing_code_prints_what_its_page_says(
         rf"<!-- {re.escape(name)} -->\n```python\n(.*?)```\n\n```text\n(.*?)```", text, flags=re.DOTALL
     )
     (tmp_path / name).write_text(code, "utf-8")
-    done = subprocess.run(  # noqa: S603 - an example of our own
-        [sys.executable, name],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = run([sys.executable, name], tmp_path, PYTHONPATH=str(ROOT))
+    assert done.returncode == 0, done.stderr
     expected = ".*".join(map(re.escape, said.split("...")))
     assert re.fullmatch(expected, done.stdout.replace(f"{tmp_path}{os.sep}", "")), done.stdout
 
@@ -147,7 +141,7 @@ def test_the_readme_is_short() -> None:
 
 def test_make_help_lists_every_command() -> None:
     (phony,) = re.findall(r"(?m)^\.PHONY: (.*)$", (ROOT / "Makefile").read_text("utf-8"))
-    done = subprocess.run(["make", "-s", "help"], cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S607
+    done = run(["make", "-s", "help"])
     assert {line.split()[1] for line in done.stdout.splitlines()} == set(phony.split())
 
 

@@ -8,7 +8,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tarfile
 import zipfile
@@ -18,7 +17,8 @@ from typing import Any
 import pytest
 
 from attacklab.libraries.environments import Environment, environments
-from tests.test_packaging import built, needs_hatchling
+from tests import running
+from tests.test_packaging import built, copied_tree, needs_hatchling
 
 ROOT = Path(__file__).parents[1]
 PROJECT = ROOT / "wheels" / "exactdp"
@@ -75,19 +75,7 @@ pytestmark = [pytest.mark.slow, needs_hatchling]
 
 def copied(folder: Path, *, reverse: bool) -> Path:
     """Copy what the wheel is built from, in one order or the other, and return the project's folder."""
-    found = [
-        path
-        for place in (PROJECT, ROOT / "mechanisms", ROOT / "checker")
-        for path in place.rglob("*")
-        if path.is_file()
-    ]
-    kept = {path for path in found if not {"__pycache__", "dist"} & {*path.parts}}
-    for number, path in enumerate(sorted(kept, reverse=reverse)):
-        copy = folder / path.relative_to(ROOT)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, copy)
-        os.utime(copy, (1_700_000_000 + number, 1_700_000_000 + number))
-    return folder / PROJECT.relative_to(ROOT)
+    return copied_tree(folder, ["wheels/exactdp", "mechanisms", "checker"], reverse=reverse) / "wheels" / "exactdp"
 
 
 def contents(wheel: Path) -> dict[str, bytes]:
@@ -97,10 +85,7 @@ def contents(wheel: Path) -> dict[str, bytes]:
 
 def run(command: list[str], folder: Path, **environment: str) -> str:
     """Run a command with no path of the checkout, and return what it says."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
-    done = subprocess.run(  # noqa: S603 - our own code
-        command, cwd=folder, env=kept | environment, capture_output=True, text=True, check=False
-    )
+    done = running.run(command, folder, hidden=("PYTHONPATH", "VIRTUAL_ENV"), **environment)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -242,7 +227,7 @@ def test_the_checkers_accept_the_certificate_of_each_mechanism(python: str, tmp_
 def environment(name: str) -> Environment:
     """Return an environment, if it is built as it is pinned."""
     (pinned,) = (each for each in environments(ROOT) if each.name == name)
-    if pinned.is_missing or subprocess.run([str(pinned.python), "-c", "import gmpy2"], check=False).returncode:  # noqa: S603
+    if pinned.is_missing or running.run([pinned.python, "-c", "import gmpy2"]).returncode:
         pytest.skip(f"{name} is not built as it is pinned: {pinned.build}")
     return pinned
 

@@ -6,11 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab import Target
-from attacklab.attacks import BlackBox
+from attacklab import BlackBox, Finding, NeighbouringPair, Relation, Target
 from attacklab.auditing.referee import audit
-from attacklab.model.findings import Finding, record, to_text
-from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.findings import record, to_text
 from attacklab.reporting.poc import proof_of_concept
 
 STEERING = "\x1b[31m\u202e\u2066\x9b2J\x07\r\u2028"

@@ -6,19 +6,20 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import sysconfig
 import tomllib
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 import yaml
 
 from attacklab.cli import COMMANDS
+from tests.running import run
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +46,6 @@ def naive(answer, trials, rng):
 """
 COMMAND = "from attacklab.cli import main; main()"
 LINE = ("audit", "target.py:naive", "--kind", "noise", "--epsilon", "1")
-WITHOUT = ("PYTHONPATH", "VIRTUAL_ENV", "PYTHONHOME")
 OFFLINE = {"PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_NO_CACHE_DIR": "1"}
 """What keeps pip from a registry: hatchling is among what is installed here (for pip, 0 sets this option)."""
 
@@ -132,8 +132,7 @@ def test_the_command_line_needs_nothing_that_draws_pages(tmp_path: Path) -> None
 )
 def test_what_needs_the_extra_says_so_in_one_line_before_anything_runs(tmp_path: Path, words: tuple[str, ...]) -> None:
     done = _without_pages(tmp_path, COMMAND, *words)
-    assert done.returncode == 2
-    assert done.stdout == ""
+    assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.strip().splitlines()
     assert line.endswith("which is not installed: in a clone, pip install '.[pages]'")
 
@@ -163,19 +162,17 @@ def test_what_needs_a_clone_says_so_in_one_line_and_ends_with_2(
     assert list(tmp_path.iterdir()) == []
 
 
-def copied_tree(folder: Path, *, reverse: bool) -> Path:
-    """What the packages are built from, without what the interpreter left there."""
-    places = [
-        "attacklab",
-        "pyproject.toml",
-        ".gitignore",
-        *PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["only-include"],
-    ]
+INCLUDED = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["only-include"]
+BUILT_FROM = ["attacklab", "pyproject.toml", ".gitignore", *INCLUDED]
+
+
+def copied_tree(folder: Path, places: Sequence[str] = BUILT_FROM, *, reverse: bool) -> Path:
+    """What the packages are built from, without what the interpreter or a build left there."""
     found = {
         path
-        for place in dict.fromkeys(places)
+        for place in places
         for path in ((ROOT / place).rglob("*") if (ROOT / place).is_dir() else [ROOT / place])
-        if path.is_file() and "__pycache__" not in path.parts
+        if path.is_file() and not {"__pycache__", "dist"} & {*path.parts}
     }
     for number, path in enumerate(sorted(found, reverse=reverse)):
         copy = folder / path.relative_to(ROOT)
@@ -192,21 +189,15 @@ def built(tree: Path, kind: str, folder: Path) -> Path:
     return folder / done.stdout.splitlines()[-1]
 
 
-def _run(command: list[str], cwd: Path, *path: Path) -> subprocess.CompletedProcess[str]:
-    given = os.environ.get("PYTHONPATH", "")
-    environment = {**os.environ, "SOURCE_DATE_EPOCH": "1577836800"}
-    environment["PYTHONPATH"] = os.pathsep.join([*map(str, path), *filter(None, [given])])
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)  # noqa: S603 - our own code
+def _run(command: list[str], cwd: Path, *path: Path) -> CompletedProcess[str]:
+    paths = os.pathsep.join([*map(str, path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return run(command, cwd, SOURCE_DATE_EPOCH="1577836800", PYTHONPATH=paths)
 
 
-def _without_pages(folder: Path, code: str, *words: str) -> subprocess.CompletedProcess[str]:
+def _without_pages(folder: Path, code: str, *words: str) -> CompletedProcess[str]:
     """Run code in a fresh interpreter in which the modules of the extra cannot be imported."""
     (folder / "target.py").write_text(TARGET)
-    command = [sys.executable, "-c", BLOCK + code, *words]
-    environment = {**os.environ, "PYTEST_ADDOPTS": "", "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(  # noqa: S603
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    return run([sys.executable, "-c", BLOCK + code, *words], folder, PYTEST_ADDOPTS="", PYTHONDONTWRITEBYTECODE="1")
 
 
 def _environment_without_lab(folder: Path) -> Path:
@@ -227,16 +218,11 @@ def _environment_with_wheel(folder: Path) -> Path:
     """Make such an environment with the wheel of this tree; gives the folder of its programs."""
     programs = _environment_without_lab(folder)
     tree = copied_tree(folder / "tree", reverse=False)
-    done = _outside([str(programs / "python"), "-m", "pip", "install", "--quiet", str(tree)], folder, OFFLINE)
+    done = _outside([str(programs / "python"), "-m", "pip", "install", "--quiet", str(tree)], folder, **OFFLINE)
     assert done.returncode == 0, done.stderr
     return programs
 
 
-def _outside(
-    command: Sequence[str], folder: Path, more: Mapping[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
+def _outside(command: Sequence[str], folder: Path, **more: str) -> CompletedProcess[str]:
     """Run a program in a folder, without what points to this checkout."""
-    environment = {name: value for name, value in os.environ.items() if name not in WITHOUT} | dict(more or {})
-    return subprocess.run(  # noqa: S603 - our own code
-        command, cwd=folder, env=environment, capture_output=True, text=True, encoding="utf-8", check=False
-    )
+    return run(command, folder, hidden=("PYTHONPATH", "VIRTUAL_ENV", "PYTHONHOME"), **more)

@@ -14,11 +14,9 @@ from gmpy2 import mpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attacklab.laws import Bounds, Law, enumerate_law, normalised
-from attacklab.laws.proof import LIMITS, prove
-from attacklab.model.findings import Verdict
-from attacklab.model.neighbours import NeighbouringPair, Relation
-from attacklab.model.targets import Target
+from attacklab import Law, NeighbouringPair, Relation, Target, Verdict, enumerate_law, prove
+from attacklab.laws import Bounds, normalised
+from attacklab.laws.proof import LIMITS
 from mechanisms.laplace.exact import exact_randomized_response
 from mechanisms.published import discrete_gaussian, discrete_laplace, two_sided_geometric
 

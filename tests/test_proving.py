@@ -31,7 +31,6 @@ SHOWN = [
 COLUMNS = "110"
 """The width of the terminal that the pages show."""
 
-
 RUNS = sampling_check.RUNS
 
 

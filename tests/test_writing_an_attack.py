@@ -1,13 +1,14 @@
 """The how-to on attacks: its example, as printed, does its work in a copy of the tree."""
 
-import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
+
+from tests import running
 
 pytestmark = pytest.mark.slow
 
@@ -25,12 +26,9 @@ def printed(name: str) -> str:
     return code
 
 
-def run(tree: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(tree), "COLUMNS": "200"}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # each command would compile the tree again
-    return subprocess.run(  # noqa: S603 - our own commands
-        command, cwd=tree, env=environment, capture_output=True, text=True, encoding="utf-8", check=False
-    )
+def run(tree: Path, *command: str) -> CompletedProcess[str]:
+    compiled_once = ["PYTHONDONTWRITEBYTECODE"]  # with it each command would compile the tree again
+    return running.run(command, tree, hidden=compiled_once, PYTHONPATH=str(tree), COLUMNS="200")
 
 
 def inserted_before(text: str, names: str, new: str) -> str:

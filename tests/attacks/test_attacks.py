@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.attacks import ALL_ATTACKS, ATTACKS, MISSING_CLIP
+from attacklab import ATTACKS, Kind, Target, Verdict
+from attacklab.attacks import ALL_ATTACKS, MISSING_CLIP
 from attacklab.attacks.base import FunctionAttack, as_floats
 from attacklab.auditing.referee import audit
-from attacklab.model.findings import Verdict
-from attacklab.model.targets import Kind, Target
 from corpus.known import KNOWN
 
 ATTACK = {attack.name: attack for attack in ATTACKS}
@@ -71,7 +70,6 @@ SOUND: dict[str, str] = {
 
 ALPHA = 1e-9
 """The probability of a false alarm of each audit of a sound specimen; for the others the seed is fixed."""
-
 
 SECONDS = {"gumbel_binary16", "ordered_by_truth", "sparse_histogram", "low_threshold", "fresh_noise_on_totals"}
 """Specimens of which an audit takes that long."""

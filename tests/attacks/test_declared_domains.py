@@ -8,14 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.attacks import ATTACKS, BlackBox
+from attacklab import ATTACKS, BlackBox, Categories, Domain, Graphs, Kind, Queries, Records, Streams, Target, Verdict
 from attacklab.auditing.referee import audit
-from attacklab.model.domains import Categories, Domain, Graphs, Queries, Records, Streams
-from attacklab.model.findings import Verdict
-from attacklab.model.targets import Kind, Target
 
 EPSILON = 1.0
-
 
 DOMAINS = {
     "any": Domain(),

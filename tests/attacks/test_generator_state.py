@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Attack
-from attacklab.attacks.generator_seed import GeneratorSeed, modern_draws, recover_seed
-from attacklab.attacks.generator_state import GeneratorState, known_outputs, recover_mt19937
+from attacklab import Finding, SeededBits, Target, Verdict
+from attacklab.attacks import Attack, GeneratorSeed, GeneratorState
+from attacklab.attacks.generator_seed import modern_draws, recover_seed
+from attacklab.attacks.generator_state import known_outputs, recover_mt19937
 from attacklab.attacks.mersenne_twister import WORDS, StateNotFound, recover_state
 from attacklab.auditing.referee import audit
-from attacklab.model.findings import Finding, Verdict
-from attacklab.model.random_bits import SeededBits
-from attacklab.model.targets import Target
 from mechanisms.core.grid import Grid
 from mechanisms.laplace.exact import exact_discrete_laplace
 from mechanisms.laplace.naive import naive_laplace_numpy
@@ -124,8 +122,7 @@ def seeded(make: Callable[[int], Any], answer: float, trials: int, rng: np.rando
 def test_noise_from_few_seeds_is_caught(make: Callable[[int], Any]) -> None:
     target = Target.noise(partial(seeded, make), epsilon=1.0, name="seeded")
     finding = judged(target, GeneratorSeed(range(1000, 3000)))
-    assert finding.verdict is Verdict.VIOLATED
-    assert finding.shown.advantage.estimate == 1
+    assert (finding.verdict, finding.shown.advantage.estimate) == (Verdict.VIOLATED, 1)
 
 
 def test_noise_of_a_scale_that_the_target_states_is_caught_and_of_another_scale_is_not() -> None:

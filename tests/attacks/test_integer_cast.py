@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks.known_pairs import INTEGER_CAST
+from attacklab import Domain, Finding, Target, Verdict
+from attacklab.attacks import INTEGER_CAST
 from attacklab.auditing.referee import audit
-from attacklab.model.domains import Domain
-from attacklab.model.findings import Finding, Verdict
 from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, Format
-from attacklab.model.targets import Target
 from mechanisms.core.grid import Grid
 from mechanisms.laplace.exact import exact_rounded_laplace
 from mechanisms.laplace.naive import naive_laplace_numpy
@@ -39,8 +37,7 @@ def test_noise_in_doubles_is_not_taken_for_a_cast_where_no_integers_are_declared
 def test_integer_answers_cast_to_doubles_are_caught(epsilon: float) -> None:
     target = Target.noise(partial(naive_laplace_numpy, epsilon=epsilon), epsilon=epsilon, domain=INTEGERS)
     finding = judged(target)
-    assert finding.verdict is Verdict.VIOLATED
-    assert finding.shown.advantage.estimate == 1
+    assert (finding.verdict, finding.shown.advantage.estimate) == (Verdict.VIOLATED, 1)
     larger, smaller = (int(finding.pair[side]["readable"][0]) for side in ("first", "second"))
     assert larger - smaller == 1
     # 64 noise scales.

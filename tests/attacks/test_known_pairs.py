@@ -12,11 +12,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy import integrate
 
+from attacklab import Finding, Target, Verdict
 from attacklab.attacks import DOUBLE_BUDGET, FAILING_SIZE, MISSING_CLIP, POSITION_CHUNKS, Attack
 from attacklab.attacks.known_pairs import NEGATIVE_WINDOW
 from attacklab.auditing.referee import audit
-from attacklab.model.findings import Finding, Verdict
-from attacklab.model.targets import Target
 from mechanisms.core.grid import Grid
 from mechanisms.local_sensitivity.exact import exact_sum_over_count
 from mechanisms.local_sensitivity.naive import naive_sample_aggregate, naive_sum_over_count

@@ -14,15 +14,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks import INTEGER_CAST, LowBitGaussian, LowBitLaplace, Precision, low_bit_laplace
-from attacklab.attacks.base import Attack
+from attacklab import Domain, LowBitLaplace, PrivacyClaim, Target, Verdict
+from attacklab.attacks import INTEGER_CAST, Attack, LowBitGaussian, Precision, low_bit_laplace
 from attacklab.attacks.samplers import Assumed
 from attacklab.auditing.referee import audit
-from attacklab.model.claims import PrivacyClaim
-from attacklab.model.domains import Domain
-from attacklab.model.findings import Verdict
 from attacklab.model.floats import Format
-from attacklab.model.targets import Target
 from mechanisms.core.grid import Grid
 from mechanisms.laplace.exact import exact_rounded_laplace
 from tests.attacks import known_samplers as samplers
@@ -32,7 +28,6 @@ from tests.narrow import NARROW, exact_laplace_in
 
 TRIALS = 10_000
 DELTA = 1e-5
-
 
 EPSILONS = (0.7, 1.0)
 

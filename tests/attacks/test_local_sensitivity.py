@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from attacklab import Domain, Finding, Records, Target, Verdict
+from attacklab.attacks import LocalSensitivity
 from attacklab.attacks.base import Probe
-from attacklab.attacks.local_sensitivity import MOST_PAIRS, LocalSensitivity, estimated_scale, jumps, size_of_scale
+from attacklab.attacks.local_sensitivity import MOST_PAIRS, estimated_scale, jumps, size_of_scale
 from attacklab.auditing.referee import audit
-from attacklab.model.domains import Domain, Records
-from attacklab.model.findings import Finding, Verdict
-from attacklab.model.targets import Target
 from experiments import targets
 
 Release = Callable[..., NDArray[np.float64]]
@@ -93,8 +92,7 @@ AS_DATASET: dict[str, Any] = {"epsilon": 1.0, "domain": Domain(shape=Records(), 
 def test_one_answer_tells_on_which_side_of_a_jump_a_dataset_is(name: str, relation: str | None) -> None:
     target = Target.dataset(to_all_or_nothing(STATISTICS[name]), relation=relation, **AS_DATASET)
     (finding,) = audit(target, [LocalSensitivity()], trials=2_000)
-    assert finding.verdict is Verdict.VIOLATED
-    assert finding.samples.answers == 1
+    assert (finding.verdict, finding.samples.answers) == (Verdict.VIOLATED, 1)
     assert finding.shown.advantage.estimate == 1
     assert "bit for bit" in finding.shown.event
 

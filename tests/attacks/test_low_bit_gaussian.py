@@ -11,13 +11,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy import special
 
-from attacklab.attacks.low_bit_gaussian import LowBitGaussian, textbook_sigma
+from attacklab import Finding, PrivacyClaim, Target, Verdict
+from attacklab.attacks import LowBitGaussian
+from attacklab.attacks.low_bit_gaussian import textbook_sigma
 from attacklab.attacks.samplers import ANY, BOX_MULLER, INVERSE_CDF, POLAR, POLAR_SECOND_FIRST, SEARCHED, Assumed, Model
 from attacklab.auditing.referee import audit
-from attacklab.model.claims import PrivacyClaim
-from attacklab.model.findings import Finding, Verdict
 from attacklab.model.floats import BFLOAT16, BINARY16, Format, format_of
-from attacklab.model.targets import Target
 from experiments.targets import gaussians as targets
 from mechanisms.gaussian.naive import Sampler, box_muller, inverse_cdf, polar, ziggurat
 from tests.narrow import TYPES, carried

@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from attacklab import Finding, LowBitLaplace, Target, Verdict
 from attacklab.attacks import samplers
-from attacklab.attacks.low_bit_laplace import LowBitLaplace
 from attacklab.attacks.samplers import MODELS, NUMPY, SIGNED, TEXTBOOK, TEXTBOOK_LIBRARY, SamplerModel, reachable
 from attacklab.auditing.referee import audit
-from attacklab.model.findings import Finding, Verdict
 from attacklab.model.floats import BFLOAT16, BINARY16, FORMATS, Format
-from attacklab.model.targets import Target
 from mechanisms.laplace.naive import naive_laplace_inverse_cdf, naive_laplace_numpy, naive_laplace_numpy_legacy
 from tests.narrow import TYPES, carried
 

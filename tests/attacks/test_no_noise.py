@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from attacklab import Categories, Domain, NeighbouringPair, Records, Relation, Target, Verdict
 from attacklab.attacks import BARE_PART, NO_NOISE, RARE_KEYS
 from attacklab.auditing.referee import audit
-from attacklab.model.domains import Categories, Domain, Records
-from attacklab.model.findings import Verdict
-from attacklab.model.neighbours import NeighbouringPair, Relation
-from attacklab.model.targets import Target
 
 ALPHA = 1e-9  # the probability of a false alarm of each audit below
 

@@ -70,8 +70,7 @@ def test_naive_laplace_tells_0_from_1_as_often_as_the_sum_over_binades_says(
     outputs = release(0.0, 100_000, np.random.default_rng(9), epsilon=epsilon)
     assert np.mean(np.ldexp(outputs, 53) % 1 != 0) == pytest.approx(no_multiple, abs=BAND)
     (finding,) = _audited(partial(release, epsilon=epsilon), epsilon, Precision((0.0, 1.0)))
-    assert finding.verdict is Verdict.VIOLATED
-    assert finding.samples.counts.second == 0
+    assert (finding.verdict, finding.samples.counts.second) == (Verdict.VIOLATED, 0)
     assert finding.samples.counts.first / finding.samples.counts.trials == pytest.approx(any_left_out, abs=BAND)
     assert finding.shown.epsilon_lower > least
 
@@ -103,8 +102,7 @@ def test_noise_on_a_grid_tells_an_answer_off_the_grid(step: float) -> None:
         return answer + step * np.rint(rng.laplace(0.0, 10.0, trials) / step)
 
     *_, finding = _audited(release, 0.1, Precision())
-    assert finding.verdict is Verdict.VIOLATED
-    assert finding.shown.advantage.estimate == 1.0
+    assert (finding.verdict, finding.shown.advantage.estimate) == (Verdict.VIOLATED, 1.0)
 
 
 def test_a_sum_off_the_grid_of_its_noise_is_told() -> None:

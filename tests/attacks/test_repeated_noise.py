@@ -7,12 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attacklab import Domain, Finding, NeighbouringPair, Records, Relation, Target, Verdict
 from attacklab.attacks import RepeatedNoise
 from attacklab.auditing.referee import audit
-from attacklab.model.domains import Domain, Records
-from attacklab.model.findings import Finding, Verdict
-from attacklab.model.neighbours import NeighbouringPair, Relation
-from attacklab.model.targets import Target
 from tests.ideal import two_sided_geometric
 
 Draw = Callable[[tuple[int, ...], np.random.Generator], np.ndarray]
@@ -32,10 +29,6 @@ def constant_seed(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarra
 
 def few_seeds(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
     return np.random.default_rng(rng.integers(0, 60)).laplace(size=shape)
-
-
-def from_a_table(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    return TABLE[rng.integers(0, len(TABLE), shape)]
 
 
 def no_noise(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:  # noqa: ARG001 - the flaw
@@ -66,7 +59,7 @@ def attacked(target: Target) -> list[Finding]:
     return audit(target, [RepeatedNoise()], trials=2_000, alpha=1e-9)
 
 
-FLAWS = [constant_seed, few_seeds, from_a_table, no_noise]
+FLAWS = [constant_seed, few_seeds, lambda shape, rng: TABLE[rng.integers(0, len(TABLE), shape)], no_noise]
 FORMS = [answers, in_rows, in_dicts, in_text]
 
 

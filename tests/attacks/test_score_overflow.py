@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.attacks.score_overflow import ScoreOverflow
+from attacklab import Finding, Target, Verdict
+from attacklab.attacks import ScoreOverflow
 from attacklab.auditing.referee import audit
-from attacklab.model.findings import Finding, Verdict
-from attacklab.model.targets import Target
 from mechanisms.exponential.naive import naive_exponential, naive_exponential_stabilised
 from mechanisms.noisy_max.naive import naive_laplace_noisy_max
 from tests.attacks.making import Release, scenarios_of, selection_of
@@ -56,8 +55,7 @@ def test_weights_that_overflow_on_one_neighbour_are_caught_with_certainty(epsilo
         return outputs
 
     finding = judged(selection_of(raising if failure == "raise" else naive_exponential, epsilon))[WEIGHTS]
-    assert finding.verdict is Verdict.VIOLATED
-    assert finding.shown.event == "the target fails"
+    assert (finding.verdict, finding.shown.event) == (Verdict.VIOLATED, "the target fails")
     assert finding.shown.advantage.estimate == 1.0
 
 
@@ -88,8 +86,7 @@ def test_differences_that_wrap_are_caught(dtype: type, epsilon: float) -> None:
 @pytest.mark.parametrize("release", [naive_exponential_stabilised, naive_laplace_noisy_max])
 def test_integers_that_round_to_doubles_are_caught_with_certainty(release: Release, epsilon: float) -> None:
     finding = judged(selection_of(release, epsilon))[DOUBLES]
-    assert finding.verdict is Verdict.VIOLATED
-    assert finding.shown.advantage.estimate == 1.0
+    assert (finding.verdict, finding.shown.advantage.estimate) == (Verdict.VIOLATED, 1.0)
 
 
 @pytest.mark.parametrize("sensitivity", [1.0, 1.5, 7.0, 1e6])
@@ -104,5 +101,4 @@ def test_a_noise_scale_that_underflows_is_caught_on_the_smallest_step() -> None:
     tiny = math.ulp(0.0)
     finding = judged(selection_of(naive_laplace_noisy_max, 4.0, tiny))[STEP]
     assert 2 * tiny / 4.0 == 0.0
-    assert finding.verdict is Verdict.VIOLATED
-    assert finding.shown.advantage.estimate == 1.0
+    assert (finding.verdict, finding.shown.advantage.estimate) == (Verdict.VIOLATED, 1.0)

@@ -7,11 +7,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from attacklab.attacks.known_pairs import SPECIAL_RECORDS, SPECIAL_VALUES
+from attacklab import Finding, Relation, Target, Verdict
+from attacklab.attacks import SPECIAL_VALUES
+from attacklab.attacks.known_pairs import SPECIAL_RECORDS
 from attacklab.auditing.referee import audit
-from attacklab.model.findings import Finding, Verdict
-from attacklab.model.neighbours import Relation
-from attacklab.model.targets import Target
 from mechanisms.laplace.naive import naive_laplace_numpy
 from mechanisms.summation.naive import naive_bounded_sum
 from tests.attacks.making import scenarios_of
@@ -37,8 +36,7 @@ def test_a_sum_that_one_nan_makes_nan_is_caught_by_its_failure(lower: float, upp
     findings = judged(naive_sum(lower, upper))
     assert verdicts(findings)[0] is Verdict.VIOLATED
     assert set(verdicts(findings)[1:]) == {Verdict.NOT_DETECTED}
-    assert findings[0].shown.event == "the target fails"
-    assert findings[0].shown.advantage.estimate == 1.0
+    assert (findings[0].shown.event, findings[0].shown.advantage.estimate) == ("the target fails", 1.0)
 
 
 def test_a_sum_that_raises_for_records_that_are_not_finite_is_caught_on_each_of_them() -> None:

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks.known_pairs import SUM_SENSITIVITY, steepest_step
+from attacklab import Finding, Relation, Target, Verdict
+from attacklab.attacks import SUM_SENSITIVITY
+from attacklab.attacks.known_pairs import steepest_step
 from attacklab.auditing.referee import audit
-from attacklab.model.findings import Finding, Verdict
-from attacklab.model.neighbours import Relation
-from attacklab.model.targets import Target
 from mechanisms.summation.naive import (
     Summation,
     correctly_rounded_sum,
@@ -63,8 +62,7 @@ def test_the_pair_found_moves_the_sum_of_1024_records_by_64_times_the_declared_s
 @pytest.mark.parametrize("bounds", [NARROW, (-NARROW[1], -NARROW[0]), (0.3, 0.3 + 2.0**-48)])
 def test_float_sums_between_narrow_bounds_are_caught(summation: Summation, bounds: tuple[float, float]) -> None:
     finding = judged(naive_sum(bounds, relation="substitute", summation=summation))
-    assert finding.verdict is Verdict.VIOLATED
-    assert finding.shown.advantage.estimate == 1
+    assert (finding.verdict, finding.shown.advantage.estimate) == (Verdict.VIOLATED, 1)
 
 
 @pytest.mark.parametrize(("dtype", "upper"), [(np.int8, 20.0), (np.int16, 100.0), (np.int32, 2.0**20)])

@@ -6,9 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from attacklab.attacks.zero_rounding import ZeroRounding
+from attacklab import Finding, Verdict, ZeroRounding
 from attacklab.auditing.referee import audit
-from attacklab.model.findings import Finding, Verdict
 from mechanisms.exponential.naive import naive_exponential, naive_exponential_stabilised
 from mechanisms.noisy_max.naive import naive_laplace_noisy_max
 from tests.attacks.making import Release, scenarios_of, selection_of

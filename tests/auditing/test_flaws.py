@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from attacklab import attacks
+from attacklab import Target, Verdict, attacks
 from attacklab.attacks import ALL_ATTACKS
 from attacklab.attacks.base import FunctionAttack
 from attacklab.auditing.flaws import LATTICE, NAMES, ROUNDING, Flaw, catalogue, exact_call, flaw_of
 from attacklab.auditing.referee import audit
-from attacklab.model.findings import FAILURE, ON_LATTICE, ROUNDED, TOO_LITTLE, Verdict
-from attacklab.model.targets import Target
+from attacklab.model.findings import FAILURE, ON_LATTICE, ROUNDED, TOO_LITTLE
 
 WEAKNESSES = (20, 190, 203, 335, 338, 339, 369, 681, 682, 703, 1339)
 LONGEST_LINE, LONGEST_EXAMPLE, LONGEST_REPAIR = 100, 10, 200

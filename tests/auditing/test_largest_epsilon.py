@@ -9,13 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from attacklab.attacks import BlackBox
+from attacklab import BlackBox, Finding, GaussianDP, NeighbouringPair, Target, Verdict
 from attacklab.attacks.base import Event, Scenario
 from attacklab.auditing.referee import audit
-from attacklab.model.claims import GaussianDP
-from attacklab.model.findings import FAILURE, Finding, Verdict
-from attacklab.model.neighbours import NeighbouringPair
-from attacklab.model.targets import Target
+from attacklab.model.findings import FAILURE
 from tests.auditing.test_referee import NEVER, ONE, PAIR, ZERO, Bets, randomized_response
 from tests.ideal import two_sided_geometric
 

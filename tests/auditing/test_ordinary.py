@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab import Domain, Target
-from attacklab.attacks import LowBitLaplace, Precision, RepeatedNoise
+from attacklab import Domain, Finding, LowBitLaplace, NeighbouringPair, Relation, Target
+from attacklab.attacks import Precision, RepeatedNoise
 from attacklab.auditing.flaws import flaw_of
 from attacklab.auditing.ordinary import UNKNOWN, best, extremeness
 from attacklab.auditing.referee import audit
-from attacklab.model.findings import FAILURE, ON_LATTICE, TOO_LITTLE, Finding, described_pair
-from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.findings import FAILURE, ON_LATTICE, TOO_LITTLE, described_pair
 from tests.ideal import two_sided_geometric
 
 
@@ -120,10 +119,6 @@ def narrow(answer: Any, trials: int, rng: np.random.Generator) -> Any:
     return float(answer) + 0.3 * rng.laplace(0.0, 1.0, trials).astype(np.float32).astype(float)
 
 
-def plain(answer: Any, trials: int, rng: np.random.Generator) -> Any:
-    return float(answer) + rng.laplace(0.0, 0.3, trials)
-
-
 def refuting_sampler(release: Callable[..., Any], attack: Any) -> list[Finding]:
     target = Target.noise(release, epsilon=1.0, sensitivity=0.3)
     return [finding for finding in audit(target, [attack], trials=2_000) if finding.refutes]
@@ -137,7 +132,7 @@ def test_noise_on_a_lattice_is_called_that_and_no_sampler_is_blamed() -> None:
     assert ON_LATTICE in {finding.flaw for finding in refuting_sampler(on_lattice, Precision())}
 
 
-@pytest.mark.parametrize("release", [plain, narrow])
+@pytest.mark.parametrize("release", [lambda answer, trials, rng: float(answer) + rng.laplace(0.0, 0.3, trials), narrow])
 def test_noise_of_floats_lies_on_no_lattice(release: Callable[..., Any]) -> None:
     found = refuting_sampler(release, LowBitLaplace())
     assert found

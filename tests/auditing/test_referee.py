@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from attacklab.attacks import ATTACKS
+from attacklab import ATTACKS, Finding, Kind, NeighbouringPair, PrivacyClaim, Relation, Target, Verdict
 from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.auditing import referee
 from attacklab.auditing.judge import LARGEST_BUDGET
@@ -21,10 +21,8 @@ from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.samples import BATCH_OUTPUTS, CHOOSING_GROWTH, FIRST_LOOK, GROWTH, REDRAWN
 from attacklab.auditing.statistics.betting import judge
 from attacklab.auditing.statistics.choosing import SHARE, smallest_detectable_advantage, trials_needed
-from attacklab.model.claims import PrivacyClaim
-from attacklab.model.findings import Finding, Verdict, upper_text
-from attacklab.model.neighbours import NeighbouringPair, Relation
-from attacklab.model.targets import Failure, Kind, Target
+from attacklab.model.findings import upper_text
+from attacklab.model.targets import Failure
 
 PAIR = NeighbouringPair.records([0], [1], Relation.SUBSTITUTE)
 ZERO = Event("a zero", lambda outputs: np.asarray(outputs == 0, dtype=bool))
@@ -167,8 +165,7 @@ def test_the_event_that_promises_most_is_chosen_at_a_large_epsilon() -> None:
         (finding,) = audit(
             target_of(release, epsilon), [Bets((Scenario(PAIR, (NEVER, two, ONE, either)),))], trials=80_000, seed=seed
         )
-        assert finding.verdict is Verdict.VIOLATED
-        assert finding.shown.event == "not a zero"
+        assert (finding.verdict, finding.shown.event) == (Verdict.VIOLATED, "not a zero")
 
 
 def test_a_claim_that_no_sample_can_refute_is_untestable_and_nothing_is_drawn_to_judge_it() -> None:
@@ -219,8 +216,7 @@ def test_counts_are_those_of_the_outputs() -> None:
     assert finding.samples.counts.second / 10_000 == pytest.approx(0.25, abs=0.035)
     assert finding.samples.counts.both / 10_000 == pytest.approx(0.75 * 0.25, abs=0.035)
     judged = judge(PrivacyClaim(0.1), finding.samples.counts, 1e-6)
-    assert finding.shown.epsilon_lower == judged.epsilon_lower
-    assert finding.shown.advantage == judged.advantage
+    assert (finding.shown.epsilon_lower, finding.shown.advantage) == (judged.epsilon_lower, judged.advantage)
     assert finding.shown.ceiling == math.tanh(0.05)
 
 
@@ -286,8 +282,7 @@ def test_several_answers_a_trial_are_judged_against_their_composition_as_rows() 
     target = target_of(randomized_response(2.0), epsilon=0.3, delta=1e-9)
     (finding,) = audit(target, [attack], trials=trials, spend_all=True)
     assert shapes == [(choosing, 3)] * 2 + [(BATCH_OUTPUTS // 3, 3)] * 2 + [(5, 3)] * 2
-    assert finding.claim == PrivacyClaim(0.3, 1e-9).composed(3)
-    assert finding.samples.answers == 3
+    assert (finding.claim, finding.samples.answers) == (PrivacyClaim(0.3, 1e-9).composed(3), 3)
     assert finding.trials == 2 * 3 * (choosing + trials)
     assert finding.samples.counts.first / trials == pytest.approx(8 / 27, abs=0.03)
 
@@ -364,8 +359,7 @@ def test_what_an_attack_raises_is_its_error_and_leaves_the_other_findings_as_the
     one, other = (Bets((Scenario(PAIR, (ZERO,)),), name) for name in ("one", "other"))
     target = target_of(randomized_response(9.0))
     before, error, after = audit(target, [one, Failing(place), other], trials=2_000)
-    assert error.verdict is Verdict.ERROR
-    assert error.attack == "failing"
+    assert (error.verdict, error.attack) == (Verdict.ERROR, "failing")
     assert error.reason.startswith(f"attack failing raised {raised} (test_referee.py:")
     assert "\n" not in error.reason
     assert {before.verdict, after.verdict} == {Verdict.VIOLATED}

@@ -88,8 +88,7 @@ def test_an_event_is_judged_at_a_point_of_the_profile_by_the_fresh_sample(claim:
     assert (finding.shown.judged_at is None) == isinstance(claim, PrivacyClaim)
     assert judged.epsilon in claim.points
     assert judged.delta == claim.delta_at(judged.epsilon)
-    assert finding.claim == claim
-    assert finding.shown.ceiling == claim.ceiling
+    assert (finding.claim, finding.shown.ceiling) == (claim, claim.ceiling)
     assert finding.samples is not None
     decided_by_evidence = evidence(judged, finding.samples.counts) >= math.log(2 / ALPHA)
     assert decided_by_evidence == (finding.verdict is Verdict.VIOLATED)

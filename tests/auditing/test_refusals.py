@@ -7,17 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab import NeighbouringPair, Relation
-from attacklab.attacks import SPECIAL_VALUES
-from attacklab.attacks.base import Attack, Scenario
+from attacklab import Domain, Finding, NeighbouringPair, Relation, Target, Verdict, one_by_one
+from attacklab.attacks import SPECIAL_VALUES, Attack
+from attacklab.attacks.base import Scenario
 from attacklab.auditing.first_outputs import NAME, without_variety
 from attacklab.auditing.referee import audit
 from attacklab.cli.messages import Status
 from attacklab.cli.output import status_of
-from attacklab.model.domains import Domain
-from attacklab.model.findings import FAILURE, Finding, Verdict
-from attacklab.model.releases import one_by_one
-from attacklab.model.targets import Target
+from attacklab.model.findings import FAILURE
 from attacklab.pytest_plugin.report import AuditedTest
 from attacklab.reporting.sarif import Place, sarif_log
 from tests.auditing.test_referee import PAIR, ZERO, Bets, randomized_response, target_of

@@ -9,16 +9,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks import ATTACKS, GeneratorSeed, Precision
-from attacklab.attacks.base import Attack, Event, Probe, Scenario
+from attacklab import ATTACKS, Domain, Finding, NeighbouringPair, Target, Verdict
+from attacklab.attacks import Attack, GeneratorSeed, Precision
+from attacklab.attacks.base import Event, Probe, Scenario
 from attacklab.auditing.clock import STEPS
 from attacklab.auditing.drawing import Draws, own_seconds
 from attacklab.auditing.judge import DEFAULT_TRIALS, Rules
 from attacklab.auditing.referee import Turn, _judge, _turns, audit, shares
-from attacklab.model.domains import Domain
-from attacklab.model.findings import Finding, Interrupted, Verdict
-from attacklab.model.neighbours import NeighbouringPair
-from attacklab.model.targets import Target
+from attacklab.model.findings import Interrupted
 from tests.ideal import two_sided_geometric
 
 ANSWERS = Precision((0.0, 1.0))

@@ -9,18 +9,15 @@ import numpy as np
 import pytest
 import scipy
 
-from attacklab.attacks import BlackBox
+from attacklab import BlackBox, Domain, GaussianDP, NeighbouringPair, PrivacyClaim, Relation, Target
 from attacklab.attacks.base import Event, Scenario
 from attacklab.auditing.clock import STEPS
 from attacklab.auditing.judge import DEFAULT_TRIALS, may_refute, points_of
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.samples import BATCH_BYTES, BATCH_OUTPUTS, FIRST_BATCH, Role, Sample
 from attacklab.auditing.statistics.choosing import trials_needed
-from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim
-from attacklab.model.domains import Domain
+from attacklab.model.claims import Claim
 from attacklab.model.findings import Counts
-from attacklab.model.neighbours import NeighbouringPair, Relation
-from attacklab.model.targets import Target
 from tests.ideal import two_sided_geometric
 
 WHOLE = Domain(integers=True)

@@ -4,10 +4,10 @@ import json
 import random
 import re
 import shutil
-import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
@@ -17,15 +17,15 @@ from checker.forms import Refused
 from checker.readings import ROOT, hashes_of, require_read
 from tests.checker.making import Json, at, edited, leaves, refusal, written
 from tests.checker.test_tables import has_excess
+from tests.running import run
 
 pytestmark = pytest.mark.slow
 
 CHECK = ROOT / "checker" / "check.py"
 
 
-def _run(*paths: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(CHECK), *map(str, paths)]
-    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)  # noqa: S603
+def _run(*paths: Path) -> CompletedProcess[str]:
+    return run([sys.executable, CHECK, *paths])
 
 
 def test_the_program_prints_what_the_lab_reads(tmp_path: Path) -> None:

@@ -7,11 +7,7 @@ from itertools import accumulate, product
 
 import pytest
 
-from attacklab.laws import Law, Limits, enumerate_law
-from attacklab.laws.proof import prove
-from attacklab.model.domains.finite import all_databases
-from attacklab.model.findings import Verdict
-from attacklab.model.random_bits import SeededBits
+from attacklab import Law, Limits, SeededBits, Verdict, all_databases, enumerate_law, prove
 from experiments import people_in_graphs, pumpkin_auction
 from experiments.common.karate_club import CLUB
 from experiments.targets.catastrophes import exact_catastrophe, naive_catastrophe

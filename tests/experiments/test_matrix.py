@@ -13,7 +13,6 @@ pytestmark = pytest.mark.slow
 
 Cells = dict[tuple[str, str], Cell]
 
-
 UNSEEN = {*targets.TOO_RARE}
 
 

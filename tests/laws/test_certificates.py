@@ -53,10 +53,8 @@ def test_what_the_checker_accepts_is_proved_for_every_pair(proved: Any, tmp_path
     assert finding.reason == "1-DP for all; checked: 12 cells of tables; its code is as it was read"
     assert finding.replay == "attacklab prove here:noisy --all"
     written = tmp_path / "written" / "noisy.json"
-    assert finding.evidence.file == written.as_posix()
-    assert finding.evidence.statement == "1-DP for all"
-    assert finding.evidence.readings == ("grid", "noise")
-    assert finding.evidence.checked == "12 cells of tables"
+    assert (finding.evidence.file, finding.evidence.statement) == (written.as_posix(), "1-DP for all")
+    assert (finding.evidence.readings, finding.evidence.checked) == (("grid", "noise"), "12 cells of tables")
     assert finding.evidence.sha256 == hashlib.sha256(written.read_bytes()).hexdigest()
     assert json.loads(written.read_text("utf-8"))["claim"] == ONE_DP
     assert Finding.from_json(json.loads(json.dumps(finding.to_json()))) == finding

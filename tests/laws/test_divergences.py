@@ -10,18 +10,8 @@ from gmpy2 import mpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attacklab.laws import (
-    Bounds,
-    Decision,
-    Law,
-    advantage,
-    certify,
-    exp_bounds,
-    hockey_stick,
-    largest_ratio,
-    privacy_loss,
-    trade_off,
-)
+from attacklab import Law, advantage, certify, hockey_stick, privacy_loss
+from attacklab.laws import Bounds, Decision, exp_bounds, largest_ratio, trade_off
 
 # Two laws on at most five outcomes, closed or not: masses in 24ths.
 masses = st.lists(st.integers(0, 5), min_size=5, max_size=5).filter(lambda counts: 0 < sum(counts) <= 24)

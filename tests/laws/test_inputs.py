@@ -48,8 +48,7 @@ def noise(sampler: Any, epsilon: float = LN_2, **rest: Any) -> Target:
 
 def test_every_pair_is_proved_and_the_scope_counts_them() -> None:
     finding = prove(noise(parity), inputs=[3, 0, 1, 2, 2.0])
-    assert finding.verdict is Verdict.PROVED
-    assert finding.scope == Scope(Reach.INPUTS, inputs=4, pairs=3)
+    assert (finding.verdict, finding.scope) == (Verdict.PROVED, Scope(Reach.INPUTS, inputs=4, pairs=3))
     assert str(finding.scope) == "every pair of neighbours among 4 inputs (3 pairs)"
     assert str(finding).startswith("noise: exact_law: proved for every pair of neighbours among 4 inputs (3 pairs): ")
     assert finding.shown.epsilon_lower == pytest.approx(math.log(2))

@@ -26,13 +26,8 @@ import numpy as np
 import pytest
 import scipy
 
-from attacklab.laws import Limits
-from attacklab.laws.proof import prove
+from attacklab import REJECTED, Limits, NeighbouringPair, RandomBits, Target, Verdict, prove
 from attacklab.model.errors import TargetError
-from attacklab.model.findings import Verdict
-from attacklab.model.neighbours import NeighbouringPair
-from attacklab.model.random_bits import REJECTED, RandomBits
-from attacklab.model.targets import Target
 
 pytestmark = pytest.mark.slow
 

@@ -22,7 +22,6 @@ from attacklab.model.random_bits import RandomBits
 
 RUNS = 20_000
 
-
 SIXTEEN = Law({k: Fraction(1, 16) for k in range(16)})
 
 

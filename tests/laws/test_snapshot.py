@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attacklab import RandomBits, enumerate_law
 from attacklab.draws.errors import OpaqueOutcome, StateChanged
-from attacklab.laws import enumerate_law
 from attacklab.laws.outcomes import tag
 from attacklab.laws.snapshot import is_fixed, is_library, pickled
-from attacklab.model.random_bits import RandomBits
 
 
 class Slotted:
@@ -35,10 +34,6 @@ class Texts(list[Any]):
     pass
 
 
-def closed_over(held: Any) -> Callable[[], Any]:
-    return lambda: held
-
-
 def with_defaults(held: Any) -> Callable[..., Any]:
     def function(_first: Any = held, *, second: Any = held) -> None: ...
 
@@ -53,7 +48,7 @@ HOLDERS: dict[str, Callable[[Any], Any]] = {
     "partial": lambda held: functools.partial(print, end=held),
     "slots": Slotted,
     "frozen dataclass": Frozen,
-    "closure": closed_over,
+    "closure": lambda held: lambda: held,
     "defaults": with_defaults,
     "class": lambda held: type("Made", (), {"held": held}),
     "namespace": lambda held: SimpleNamespace(held=held),

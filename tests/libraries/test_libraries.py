@@ -9,14 +9,12 @@ import gmpy2
 import numpy as np
 import pytest
 
-from attacklab import libraries
+from attacklab import Kind, PrivacyClaim, libraries
 from attacklab.libraries.diffprivlib_adapter import _drawing_from
 from attacklab.libraries.environments import Environment, environments, interpreter
 from attacklab.libraries.opacus_adapter import _noise_multiplier
-from attacklab.model.claims import PrivacyClaim
 from attacklab.model.errors import UsageError
 from attacklab.model.loading import load_target
-from attacklab.model.targets import Kind
 from attacklab.processes.targets import ProcessRelease, isolated
 
 pytestmark = pytest.mark.slow

@@ -16,7 +16,6 @@ from mechanisms.randomness import RandomBits
 Law = dict[Any, Fraction]
 """Outcome → a lower bound of its probability."""
 
-
 _WIDE = 64
 """Bits from which on an integer is not decided at once."""
 

@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from attacklab.model.random_bits import SeededBits
-from attacklab.model.targets import Kind
+from attacklab import Kind, SeededBits
 from experiments import targets
 from mechanisms.core.term import Mechanism
 from mechanisms.core.threshold import KeysAbove

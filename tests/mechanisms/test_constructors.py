@@ -84,10 +84,6 @@ def table(rows: Any, lower: int = 0, epsilon: Any = None) -> Kernel:
     return Kernel(STEP, lower, rows, epsilon)
 
 
-def asking(*_: object) -> Any:
-    return COUNTED
-
-
 QUERIES: list[tuple[str, Call]] = [
     ("upper", lambda: Total(1, 0, WHOLE)),
     ("lower", lambda: Total(0.1, 1, QUARTERS)),
@@ -165,7 +161,7 @@ TERMS: list[tuple[str, Call]] = [
     *(("epsilon", partial(tested.propose_test_release, mean(2), 1, e, 0.1)) for e in (0, -1, math.inf, math.nan)),
     *(("delta", partial(tested.propose_test_release, mean(2), 1, 1, delta)) for delta in (0, 0.5, math.nan)),
     *(("parts", partial(Both, parts)) for parts in ((), (COUNTED, Size()), (COUNTED, RationalResponse(0.25)))),
-    *(("session", partial(Session, asking, ONE, about)) for about in ("answers", "utilities")),
+    *(("session", partial(Session, lambda *_: COUNTED, ONE, about)) for about in ("answers", "utilities")),
     ("ZeroConcentratedDP", lambda: Session(lambda *_: NORMAL, ONE, "add-remove").release([1], bits())),
     *(("keep", partial(Restated, LAPLACE, claim)) for claim in (GaussianDP(Fraction(100)), ApproximateDP(THIRD))),
     *(("keep", partial(Restated, DISCRETE, claim)) for claim in (ApproximateDP(Fraction(1000)), GaussianDP(9 * ONE))),

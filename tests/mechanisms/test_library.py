@@ -13,10 +13,8 @@ import numpy as np
 import pytest
 from gmpy2 import mpq
 
+from attacklab import Domain, Target, ZeroConcentrated
 from attacklab.auditing.flaws import exact_call
-from attacklab.model.claims import ZeroConcentrated
-from attacklab.model.domains import Domain
-from attacklab.model.targets import Target
 from mechanisms import library
 from mechanisms.core import noisy_max
 from mechanisms.core.claims import ApproximateDP, Claim, ZeroConcentratedDP

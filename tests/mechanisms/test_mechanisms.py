@@ -10,8 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from attacklab.model.claims import PrivacyClaim
-from attacklab.model.random_bits import SeededBits
+from attacklab import PrivacyClaim, SeededBits
 from checker.check import check
 from checker.forms import Refused
 from experiments import targets

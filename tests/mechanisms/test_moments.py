@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab import Domain, Records, Target, Verdict, audit
+from attacklab import Domain, Records, SeededBits, Target, Verdict, audit
 from attacklab.model.findings import Counterexample
-from attacklab.model.random_bits import SeededBits
 from mechanisms.core.grid import Grid
 from mechanisms.summation.moments import exact_variance, sum_of_products, sum_of_squares
 from mechanisms.summation.naive import (

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attacklab.model.claims import PrivacyClaim
+from attacklab import Finding, NeighbouringPair, PrivacyClaim, Relation, Verdict
 from attacklab.model.files import write_whole
 from attacklab.model.findings import (
     CERTIFICATE,
@@ -24,12 +24,10 @@ from attacklab.model.findings import (
     Counts,
     Estimate,
     Evidence,
-    Finding,
     Laws,
     Reach,
     Samples,
     Scope,
-    Verdict,
     decisive,
     described_pair,
     lower_text,
@@ -40,7 +38,6 @@ from attacklab.model.findings import (
     to_text,
     upper_text,
 )
-from attacklab.model.neighbours import NeighbouringPair, Relation
 
 FULL = Finding(
     target="release",
@@ -76,7 +73,6 @@ BARE = Finding(
     reason="not this kind",
     claim=PrivacyClaim(1.0),
 )
-
 
 EVIDENCE: tuple[Evidence, ...] = (
     Samples(untestable=True),

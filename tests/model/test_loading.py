@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Renyi, ZeroConcentrated
+from attacklab import GaussianDP, Kind, PrivacyClaim, Renyi, TapedBits, Target, ZeroConcentrated
+from attacklab.model.claims import Claim
 from attacklab.model.loading import claim_of, load_target
-from attacklab.model.random_bits import TapedBits
-from attacklab.model.targets import Kind, Target
 
 SOURCE = '''
 import numpy as np

@@ -4,20 +4,17 @@ Where distinct draws are demanded, the false-alarm probability is at most nÂ²/2Â
 """
 
 import os
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from threading import Barrier
 
 import numpy as np
 import pytest
 
 from attacklab.model.random_bits import REJECTED, RandomBits, SeededBits, SystemBits, TapedBits, TapeEnded
+from tests.running import run
 
 pytestmark = pytest.mark.slow
-
-ROOT = Path(__file__).parents[2]
 
 FORKING = """
 import os
@@ -39,14 +36,8 @@ print(drawn())
 
 def drawn_in_forks(source: str) -> list[list[str]]:
     """What three children and their parent draw: 256 bits and 8 words each."""
-    finished = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", FORKING.format(source=source)],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=ROOT,
-        env={"PYTHONPATH": str(ROOT)},
-    )
+    whole_lines = ["PYTHONUNBUFFERED"]  # with it a line is written in parts
+    finished = run([sys.executable, "-c", FORKING.format(source=source)], hidden=whole_lines)
     lines = [line.split() for line in finished.stdout.splitlines()]
     assert [len(line) for line in lines] == [9] * 4
     return lines

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab import Target, one_by_one
+from attacklab import Kind, Target, one_by_one
 from attacklab.model.errors import UsageError
 from attacklab.model.loading import load_target
 from attacklab.model.releases import as_release
-from attacklab.model.targets import Kind
 
 RNG = np.random.default_rng(1)
 

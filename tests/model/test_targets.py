@@ -16,11 +16,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from attacklab import Domain, Records, Target, Verdict
 from attacklab.auditing.referee import audit
-from attacklab.model.domains import Domain, Records
 from attacklab.model.errors import TargetError
-from attacklab.model.findings import Verdict
-from attacklab.model.targets import Failure, Target, are_numbers
+from attacklab.model.targets import Failure, are_numbers
 
 pytestmark = pytest.mark.slow
 
@@ -178,7 +177,6 @@ NUMBERS = {
     "the ends": np.array([1.7e308, -1.7e308, 5e-324, math.nan]),
 }
 
-
 FORMS: dict[str, Callable[[NDArray[np.float64]], Any]] = {
     "float64": lambda values: values,
     "float16": lambda values: values.astype(np.float16),
@@ -187,7 +185,6 @@ FORMS: dict[str, Callable[[NDArray[np.float64]], Any]] = {
     "integers": lambda values: [int(value) if math.isfinite(value) else value for value in values.tolist()],
     "decimals": lambda values: list(map(Decimal, values.tolist())),
 }
-
 
 KINDS = {
     "noise": functools.partial(Target.noise),

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attacklab import Finding, NeighbouringPair, Relation, Target
 from attacklab.attacks.base import Event, Probe, Scenario
-from attacklab.model.findings import Finding
-from attacklab.model.neighbours import NeighbouringPair, Relation
-from attacklab.model.targets import Outputs, Target
+from attacklab.model.targets import Outputs
 
 Floats = NDArray[np.float64]
 

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attacklab import Target, Verdict
 from attacklab.auditing.drawing import AHEAD, Draws, Request
 from attacklab.auditing.referee import audit
 from attacklab.auditing.samples import BATCH_OUTPUTS
 from attacklab.cli.where import Processes
-from attacklab.model.findings import Verdict
 from attacklab.model.loading import load_target
-from attacklab.model.targets import Target
 from tests.processes import process_targets as own
 from tests.processes.process_targets import Bets, Fails, timeless
 

@@ -18,14 +18,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.attacks import ATTACKS
+from attacklab import ATTACKS, Kind, Target, Verdict
 from attacklab.attacks.features import hashes
 from attacklab.auditing.referee import audit
 from attacklab.model.errors import Refused, TargetError, UsageError
-from attacklab.model.findings import Verdict
 from attacklab.model.floats import require_ieee_arithmetic
 from attacklab.model.loading import load_target
-from attacklab.model.targets import Kind, Target
 from attacklab.processes import programs
 from attacklab.processes.programs import NoAnswer
 from attacklab.processes.targets import ProcessRelease, external, isolated

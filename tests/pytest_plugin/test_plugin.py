@@ -1,10 +1,8 @@
 """The pytest plugin, by pytest inside pytest: one table of tests with their ends; options, files, workers, imports."""
 
 import json
-import os
 import re
 import shlex
-import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -15,12 +13,12 @@ import pytest
 from attacklab.model.findings import Verdict, read_record
 from attacklab.pytest_plugin.hooks import CLAIM_ARGUMENTS
 from attacklab.pytest_plugin.options import OPTIONS
+from tests.running import ROOT, run
 
 pytestmark = pytest.mark.slow
 
 pytest_plugins = ["pytester"]
 
-ROOT = Path(__file__).parents[2]
 FEW = "--dp-trials=3000"
 
 MECHANISMS = """
@@ -186,10 +184,7 @@ FILES = ("--dp-json=deep/record.json", "--dp-sarif=scan.sarif", "--junit-xml=jun
 def ran(folder: Path, *options: str) -> str:
     """What pytest prints in a folder."""
     command = [sys.executable, "-m", "pytest", "-rA", "-p", "no:cacheprovider", "--dp-attacks=precision", FEW, *FILES]
-    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | {"COLUMNS": "400"}
-    done = subprocess.run(  # noqa: S603 - our own
-        [*command, *options], cwd=folder, capture_output=True, text=True, env=environment, check=False
-    )
+    done = run([*command, *options], folder, COLUMNS="400")
     assert done.stderr == ""
     return done.stdout
 
@@ -356,7 +351,7 @@ def test_loading_the_plugin_imports_nothing_heavy() -> None:
     code = (
         f"import sys, pytest, attacklab.pytest_plugin; sys.exit(str([name for name in {heavy} if name in sys.modules]))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)  # noqa: S603 - our own code
+    done = run([sys.executable, "-c", code])
     assert done.stderr.strip() == "[]"
 
 

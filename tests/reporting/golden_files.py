@@ -13,27 +13,24 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from attacklab import Finding, NeighbouringPair, PrivacyClaim, Verdict, ZeroConcentrated
 from attacklab.auditing.judge import PROVE_INSTEAD
 from attacklab.cli.output import show
 from attacklab.model import findings as findings_module
-from attacklab.model.claims import PrivacyClaim, ZeroConcentrated
 from attacklab.model.findings import (
     FAILURE,
     SO_DID_EVERY_CALL,
     Alignment,
     Counts,
     Estimate,
-    Finding,
     Laws,
     Reach,
     Samples,
     Scope,
-    Verdict,
     described_pair,
     record,
     to_text,
 )
-from attacklab.model.neighbours import NeighbouringPair
 from attacklab.pytest_plugin.report import AuditedTest
 from attacklab.reporting import audit_page, sarif
 from attacklab.reporting.sarif import Place

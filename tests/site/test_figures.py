@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attacklab import PrivacyClaim, advantage, one_uniform, step_law
 from attacklab.attacks.samplers import TEXTBOOK, reachable
-from attacklab.laws import advantage, one_uniform, step_law
-from attacklab.model.claims import PrivacyClaim
 from experiments.touchable import FIGURES, betting, which_database
 from mechanisms.exponential.naive import naive_exponential
 from tests.site.conftest import Visit, watched

@@ -1,9 +1,7 @@
 """The lessons: their form, that their cells run, and that the lecturer's solutions solve the challenges."""
 
 import json
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,13 +9,12 @@ from typing import Any
 import nbformat
 import pytest
 
+from tests.running import run
 from tests.site.built import LANGUAGES, SITE, html, needs_site
-from tests.site.lessons import FOLDER, LESSONS, cells, cells_of, headings, solutions
+from tests.site.lessons import LESSONS, cells, cells_of, headings, solutions
 
 MOST_SECONDS = 15.0
 """The processor time that one lesson may take."""
-
-ROOT = FOLDER.parent.parent
 
 
 def by_number(lesson: Path) -> str:
@@ -32,15 +29,7 @@ every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=by_number)
 
 def outcome(lesson: Path, *solution: str) -> dict[str, Any]:
     """Run a lesson in a process of its own."""
-    done = subprocess.run(  # noqa: S603 - our own program
-        [sys.executable, "-m", "tests.site.lessons", str(lesson), *solution],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    done = run([sys.executable, "-m", "tests.site.lessons", str(lesson), *solution], MPLBACKEND="agg")
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found

@@ -11,17 +11,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab.attacks.black_box import BlackBox
+from attacklab import BlackBox, NeighbouringPair, PrivacyClaim, Target
 from attacklab.attacks.black_box.candidate_events import RARITIES, candidate_events
 from attacklab.attacks.black_box.candidate_pairs import candidate_pairs
 from attacklab.attacks.black_box.scores import exponent, grid_exponent
 from attacklab.auditing.referee import audit
 from attacklab.auditing.statistics.inference import assess
-from attacklab.model.claims import PrivacyClaim
 from attacklab.model.findings import Counts
 from attacklab.model.floats import FORMATS, Format
-from attacklab.model.neighbours import NeighbouringPair
-from attacklab.model.targets import Outputs, Target
+from attacklab.model.targets import Outputs
 from mechanisms.laplace.naive import naive_laplace_numpy
 from tests.narrow import TYPES, naive_laplace_in
 

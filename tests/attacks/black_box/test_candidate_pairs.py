@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attacklab.attacks import BlackBox
+from attacklab import BlackBox, Domain, Kind, NeighbouringPair, Relation, Target
 from attacklab.attacks.black_box.candidate_pairs import candidate_pairs
 from attacklab.attacks.black_box.candidate_pairs.answers import answers_before_edges
-from attacklab.model.domains import Domain
 from attacklab.model.errors import OutsideDomain
-from attacklab.model.neighbours import NeighbouringPair, Relation, fingerprint
-from attacklab.model.targets import Kind, Outputs, Target
+from attacklab.model.neighbours import fingerprint
+from attacklab.model.targets import Outputs
 
 BOUNDS = [(0.0, 1.0), (-1.0, 1.0), (-3.0, 1.0), (2.0, 5.0), (-5.0, -3.0), (0.0, 0.05), (1.0, 1 + 2.0**-48), (0.3, 1e6)]
 DOMAINS = (

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from attacklab import NeighbouringPair, PrivacyClaim
 from attacklab.attacks.black_box.screening import Sampler, screened
-from attacklab.model.claims import PrivacyClaim
 from attacklab.model.errors import Refused
-from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Outputs
 
 CLAIM = PrivacyClaim(1.0)

@@ -7,14 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab.attacks.black_box import BlackBox
+from attacklab import BlackBox, Finding, NeighbouringPair, PrivacyClaim, Relation, Target, Verdict
 from attacklab.attacks.black_box.candidate_events import candidate_events
 from attacklab.auditing.referee import audit
 from attacklab.auditing.statistics.choosing import expected_evidence
-from attacklab.model.claims import PrivacyClaim
-from attacklab.model.findings import Finding, Verdict
-from attacklab.model.neighbours import NeighbouringPair, Relation
-from attacklab.model.targets import Failure, Target
+from attacklab.model.targets import Failure
 from tests.ideal import two_sided_geometric
 
 EPSILON = 1.0

@@ -16,9 +16,8 @@ import numpy as np
 import pytest
 from mpmath import mpf
 
-from attacklab.laws import Bounds, one_uniform, step_law
-from attacklab.model.findings import Verdict
-from attacklab.model.random_bits import SeededBits, TapedBits
+from attacklab import SeededBits, TapedBits, Verdict, one_uniform, step_law
+from attacklab.laws import Bounds
 from attacklab.vectors import read_value, written
 from attacklab.vectors.checking import JUDGES, Budget, Skipped, check
 from experiments.vectors import FILES

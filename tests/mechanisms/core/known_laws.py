@@ -8,7 +8,6 @@ from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, Law, Rounded
 
 SCALES = (Fraction(1, 4), Fraction(1), Fraction(4), Fraction(1000), Fraction(2**20), Fraction(2**45))
 
-
 _WAVES = 60
 
 

@@ -30,8 +30,7 @@ SMALL = RationalResponse(Fraction(1, 4))
 
 def test_losses_of_parts_add_up_and_their_outputs_come_in_order() -> None:
     both = Both((TOTAL, COUNT))
-    assert both.claim == ApproximateDP(Fraction(5, 6))
-    assert both.relation == "add-remove"
+    assert (both.claim, both.relation) == (ApproximateDP(Fraction(5, 6)), "add-remove")
     released = both.many([1, 2, 3], 2000, SeededBits(1))
     assert [round(float(np.median(part))) for part in released] == [6, 3]
     total, count = both.release([1, 2, 3], SeededBits(2))

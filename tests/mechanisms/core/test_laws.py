@@ -8,8 +8,7 @@ import mpmath
 import pytest
 from gmpy2 import mpfr, mpq
 
-from attacklab.laws import Limits, enumerate_law
-from attacklab.model.random_bits import SeededBits, TapedBits
+from attacklab import Limits, SeededBits, TapedBits, enumerate_law
 from mechanisms.core.gaussian_tails import Enclosure
 from mechanisms.core.inversion import invert
 from mechanisms.core.laws import HEIGHT_BITS, DiscreteGaussian, DiscreteLaplace, Law, RoundedGaussian, RoundedLaplace

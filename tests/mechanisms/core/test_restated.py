@@ -81,8 +81,7 @@ LEAST: list[tuple[Mechanism, Claim]] = [
 def test_the_least_claim_is_kept_and_one_that_is_just_too_strong_refused(mechanism: Mechanism, claim: Claim) -> None:
     enough = _times(claim, 1 + HAIR)
     term = Restated(mechanism, enough)
-    assert term.claim == enough
-    assert term.relation == mechanism.relation
+    assert (term.claim, term.relation) == (enough, mechanism.relation)
     with pytest.raises(ValueError, match="is not seen to keep"):
         Restated(mechanism, _times(claim, 1 - HAIR))
 

@@ -14,8 +14,7 @@ import pytest
 from mpmath import mpf
 from numpy.typing import NDArray
 
-from attacklab.laws import enumerate_law
-from attacklab.model.random_bits import SeededBits, TapedBits
+from attacklab import SeededBits, TapedBits, enumerate_law
 from mechanisms.core import select
 from mechanisms.core.claims import ApproximateDP, ZeroConcentratedDP
 from mechanisms.core.scores import WIDEST_RANGE, Utilities
@@ -43,7 +42,6 @@ CASES: list[list[Any]] = [
     [Fraction(1, 3), 0.25, 7, np.float64(1.5)],
     RNG.normal(scale=10, size=300).tolist(),
 ]
-
 
 POINTS = Fraction(1, 2**300), 1 - Fraction(1, 2**300)
 

@@ -110,8 +110,7 @@ def test_every_pair_within_a_divergence_keeps_every_tangent_and_one_has_nearly_t
 def test_composition_adds_divergences_up(count: int) -> None:
     assert ZeroConcentrated(0.3).composed(count).rho == pytest.approx(0.3 * count)
     composed = Renyi((2.0, 8.0), (0.25, 1.0)).composed(count)
-    assert composed.orders == (2.0, 8.0)
-    assert composed.epsilons == (0.25 * count, 1.0 * count)
+    assert (composed.orders, composed.epsilons) == ((2.0, 8.0), (0.25 * count, 1.0 * count))
     assert Fraction(ZeroConcentrated(0.1).composed(count).rho) >= Fraction(0.1) * count
 
 
