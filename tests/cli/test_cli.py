@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,9 @@ from attacklab.cli import COMMANDS, audit
 from attacklab.model.errors import ArithmeticModeError, LabFault, UsageError
 from attacklab.model.findings import Verdict, read_record
 from tests.cli.lines import ACCEPTS, SAMPLERS, TARGETS
+from tests.running import ROOT, run
 
 pytestmark = pytest.mark.slow
-
-ROOT = Path(__file__).parents[2]
 
 EXPERIMENT = """
 from attacklab.reporting.experiment import Collected
@@ -154,21 +152,14 @@ def checkout(folder: Path, own_experiments: Path) -> Path:
 
 def test_run_writes_data_figures_and_page(checkout: Path) -> None:
     """In a process of its own, as a user starts it."""
-    line = [sys.executable, "-c", "from attacklab.cli import main; main()"]
-    line += ["run", "--budget", "0", "--seed", "3", "--output", "out", "--browse"]
-    run = subprocess.run(line, cwd=checkout, capture_output=True, text=True, check=False)  # noqa: S603 - our own code
-    assert (run.returncode, run.stderr) == (0, "")
-    assert "[1/1] low_bits: Do the bits tell [one] from [two]?" in run.stdout
-    assert "1 violated" in run.stdout
+    line = ["run", "--budget", "0", "--seed", "3", "--output", "out", "--browse"]
+    done = run([sys.executable, "-c", "from attacklab.cli import main; main()", *line], checkout)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "[1/1] low_bits: Do the bits tell [one] from [two]?" in done.stdout
+    assert "1 violated" in done.stdout
     found = sorted(str(path.relative_to(checkout / "out")) for path in (checkout / "out").rglob("*.*"))
-    assert found == [
-        "data/low_bits.json",
-        "figures/bits.svg",
-        "index.html",
-        "index.md",
-        "low_bits.md",
-        "measured/low_bits.json",
-    ]
+    written = "data/low_bits.json figures/bits.svg index.html index.md low_bits.md measured/low_bits.json"
+    assert found == written.split()
     (finding,) = read_record(checkout / "out" / "data" / "low_bits.json")["findings"]
     assert (finding.verdict, finding.seed) == (Verdict.VIOLATED, 3)
     assert 0 < finding.samples.counts.trials <= 2000

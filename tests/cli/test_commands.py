@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from attacklab.cli import COMMANDS, Command, command_of
+from tests.running import ROOT, run
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
 MAIN = [sys.executable, "-c", "from attacklab.cli import main; main()"]
 
 
@@ -26,7 +26,7 @@ def test_a_command_is_summed_up_by_its_first_line_and_each_option_says_what_it_s
 
 
 def test_the_help_imports_no_command_and_nothing_that_computes() -> None:
-    heavy = (
+    heavy = [
         "numpy",
         "scipy",
         "gmpy2",
@@ -35,7 +35,7 @@ def test_the_help_imports_no_command_and_nothing_that_computes() -> None:
         "distributed",
         "attacklab.cli.audit",
         "attacklab.auditing.referee",
-    )
+    ]
     code = f"""
 import sys
 from attacklab.cli import main
@@ -45,17 +45,16 @@ try:
 finally:
     print([name for name in {heavy} if name in sys.modules], file=sys.stderr)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)  # noqa: S603 - our own code
-    assert done.returncode == 0
+    done = run([sys.executable, "-c", code])
+    assert (done.returncode, done.stderr.strip()) == (0, "[]")
     assert "audit" in done.stdout
-    assert done.stderr.strip() == "[]"
 
 
 def test_an_audit_does_not_import_what_only_others_need_or_what_takes_long() -> None:
     """SciPy's modules are imported where they are first used: every worker and child process would import them."""
     others = ["matplotlib", "distributed", "experiments", "scipy.linalg", "scipy.special", "scipy.stats"]
     code = f"import sys, attacklab.cli.audit, attacklab.cli.prove; print({{*{others}}} & sys.modules.keys())"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)  # noqa: S603 - our own code
+    done = run([sys.executable, "-c", code])
     assert (done.returncode, done.stdout.strip()) == (0, "set()")
 
 

@@ -32,7 +32,6 @@ MOVING = "import os\nos.makedirs('elsewhere', exist_ok=True)\nos.chdir('elsewher
 
 LEAKING = "audit targets.py:leaking --kind noise --epsilon 1 --attack low_bit_laplace --trials 2000 --workers 1"
 
-
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")]
 
 

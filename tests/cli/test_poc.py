@@ -1,6 +1,5 @@
 """`attacklab poc`: each script leaks on the naive twin alone, and what cannot be shown is refused."""
 
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 from attacklab.cli.audit import poc
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import Verdict, read_record, record, to_text
+from tests.running import run
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +45,7 @@ def test_a_script_leaks_on_the_naive_twin_alone(attacklab: Any, folder: Path, wo
     (folder / "shown.py").write_text(script, "utf-8")
     told = {}
     for other in ([], [f"t.py:exact {NOISE}"], ["t.py:missing " + NOISE]):
-        done = subprocess.run([sys.executable, "shown.py", *other], capture_output=True, text=True, check=False)  # noqa: S603
+        done = run([sys.executable, "shown.py", *other], folder)
         told[done.returncode] = done.stdout + done.stderr
     assert list(told) == [1, 0, 2], told
     assert "BROKEN" in told[1]
@@ -54,14 +54,11 @@ def test_a_script_leaks_on_the_naive_twin_alone(attacklab: Any, folder: Path, wo
 def test_what_cannot_be_shown_is_refused_in_one_line(attacklab: Any, folder: Path) -> None:
     attacklab(f"audit t.py:naive {NOISE} --attack low_bit_laplace --attack integer_cast --trials 2000 --json f.json")
     (finding, *_) = findings = read_record(folder / "f.json")["findings"]
+    rare = replace(finding, evidence=replace(finding.samples, first=finding.samples.second))
     for attack, kept, said in (
         ("precision", findings, "none of precision that is has a pair"),
         (None, [replace(finding, verdict=Verdict.NOT_DETECTED)], "0 of 1 findings are violated"),
-        (
-            None,
-            [replace(finding, evidence=replace(finding.samples, first=finding.samples.second))],
-            "too rare to be seen again",
-        ),
+        (None, [rare], "too rare to be seen again"),
     ):
         (folder / "kept.json").write_text(to_text(record(kept)))
         with pytest.raises(UsageError, match=said):
