@@ -58,13 +58,9 @@ def powered_distance(first: Any, second: Any, metric: Metric) -> Distance:
 
 def _combined(parts: Any, metric: Metric) -> Distance:
     """The distance of two outputs, from the distances of their numbers."""
-    apart: list[Distance] = list(parts)
     if metric is Metric.LINF:
-        return max(apart, default=Fraction(0))
-    total: Distance = Fraction(0)
-    for part in apart:
-        total += part * part if metric is Metric.L2 else part
-    return total
+        return max(parts, default=Fraction(0))
+    return sum((part**metric.power for part in parts), Fraction(0))
 
 
 def _apart(first: Fraction | str, second: Fraction | str) -> Distance:

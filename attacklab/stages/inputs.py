@@ -35,14 +35,8 @@ SIZES = (4, 8, 16, 32, 64, 100, 128, 256, 500, 512, 1000, 1024, 2048, 4096, 1638
 AT_ONCE = 4096
 """The least and the largest size of a domain are tried first, up to so many records; larger ones may take too long."""
 
-MOST_UNLIKE = 1 << 9
-"""The most records of a large dataset that differ from all others; 2, 4, 8 and so on are tried."""
-
-MOST_CONSTANTS = 8
-"""Number of constants of a function's code that are tried as records."""
-
-ALIKE = 8
-"""Number of values tried in large datasets that are all alike but for one record."""
+FEW = 8
+"""Number of values tried in large datasets that are all alike but for one record, and of constants tried as records."""
 
 GRID = 12
 """Number of values tried in all datasets of two records and their neighbours; half as many for three records."""
@@ -82,7 +76,7 @@ def _constants(function: Any) -> list[float]:
     """The numbers that stand in the code of a function, and their neighbours: where it may treat a record otherwise."""
     constants = getattr(getattr(inspect.unwrap(function), "__code__", None), "co_consts", ())
     numbers = [number for number in constants if type(number) in (float, int) and abs(number) < 2**53]
-    return [number + step for number in numbers[:MOST_CONSTANTS] for step in (0, 1, -1)]
+    return [number + step for number in numbers[:FEW] for step in (0, 1, -1)]
 
 
 def sizes_of(stage: Stage) -> tuple[int, float]:
@@ -93,20 +87,17 @@ def sizes_of(stage: Stage) -> tuple[int, float]:
 
 def finite_values(stage: Stage) -> list[Any] | None:
     """All records of the domain where its datasets can all be tried; otherwise None."""
-    domain = stage.domain
+    domain, values = stage.domain, []
     if not isinstance(domain, Domain) or stage.claim.changes > 1:
         return None
+    low, high = domain.low, domain.high
     if isinstance(domain.shape, Categories):
-        values: list[Any] = list(domain.shape.names)
-    elif domain.integers and not domain.special and domain.low is not None and domain.high is not None:
-        if domain.high - domain.low > MOST_LISTED:
-            return None
-        values = [domain.typed(Fraction(value)) for value in range(int(domain.low), int(domain.high) + 1)]
-    else:
-        return None
+        values = list(domain.shape.names)
+    elif domain.integers and not domain.special and low is not None and high is not None:
+        values = [domain.typed(Fraction(value)) for value in range(int(low), int(min(high, low + MOST_LISTED)) + 1)]
     least, most = sizes_of(stage)
     counted = sum(len(values) ** size for size in range(int(least), int(most) + 1) if most <= 64)
-    return values if 0 < counted <= MOST_LISTED else None
+    return values if values and 0 < counted <= MOST_LISTED else None
 
 
 def all_neighbours(stage: Stage, values: Sequence[Any]) -> Iterator[Neighbours]:
@@ -125,27 +116,23 @@ def all_neighbours(stage: Stage, values: Sequence[Any]) -> Iterator[Neighbours]:
 
 def neighbours(stage: Stage, seed: int) -> Iterator[Neighbours]:
     """Neighbours to try: single records, then one of each family in turn, small and simple ones first."""
-    values = values_of(stage)
+    values, (least, most) = values_of(stage), sizes_of(stage)
+    ends = {int(end) for end in (least, most) if 0 < end <= AT_ONCE}
+    sizes = {*(int(end) for end in (least, most) if end <= SIZES[-1]), *SIZES, *(size - 1 for size in SIZES)}
+    large = [*ends, *(size for size in sorted(sizes - ends) if least <= size <= most)]
     families: list[Iterable[Neighbours]] = [
         *(_grid(stage, values[:count], size) for count, size in ((len(values), 1), (GRID, 2), (GRID // 2, 3))),
-        _alike(stage, values),
-        _many(stage, values),
+        _alike(stage, values, large),
+        _many(stage, values, large),
         _shuffled(stage, values, random.Random(seed)),
     ]
-    least, most = sizes_of(stage)
 
     def fits(pair: Neighbours) -> bool:
         return all(least <= len(side) <= most for side in pair)
 
+    in_turn = itertools.zip_longest(*(filter(fits, family) for family in families))
     yield from filter(fits, _changed(stage, [], values, (0,)))
-    running = [filter(fits, family) for family in families]
-    while running:
-        for family in list(running):
-            pair = next(family, None)
-            if pair is None:
-                running.remove(family)
-            else:
-                yield pair
+    yield from filter(None, itertools.chain.from_iterable(in_turn))
 
 
 def changed(
@@ -200,20 +187,20 @@ def _equal(low: Any, high: Any, size: int | None, count: int) -> list[Any]:
     return [high] * count + [low] * ((size or count) - count)
 
 
-def _alike(stage: Stage, values: Sequence[Any]) -> Iterator[Neighbours]:
-    """Datasets of equal records, but for one, of all small sizes and of some large ones."""
-    for size in [*range(EQUAL), *itertools.chain.from_iterable((size - 1, size) for size in SIZES)]:
-        for value in values[:2]:
-            yield from _changed(stage, [value] * size, values[:2], (0,))
+def _alike(stage: Stage, values: Sequence[Any], large: Sequence[int]) -> Iterator[Neighbours]:
+    """Datasets of equal records, but for one: of all small sizes, of large ones, and next to those, where sums jump."""
+    near = [size + step for size in SIZES for step in (-2, 1)]
+    for size, most in [*((size, 2) for size in [*range(EQUAL), *near]), *((size, FEW) for size in large)]:
+        for value in values[:most]:
+            yield from _changed(stage, [value] * size, values[:most], (0,))
 
 
-def _many(stage: Stage, values: Sequence[Any]) -> Iterator[Neighbours]:
+def _many(stage: Stage, values: Sequence[Any], large: Sequence[int]) -> Iterator[Neighbours]:
     """Large datasets: all alike, one unlike all others, halves, alternating, and all values in turn."""
     low, high, *rest = values if len(values) > 1 else (values[0], values[0])
     small = rest[-1] if rest else low
-    ends = [int(end) for end in sizes_of(stage) if 0 < end <= SIZES[-1]]
-    sizes = sorted({*ends, *itertools.chain.from_iterable((size - 1, size) for size in SIZES)})
-    for size in [*(end for end in ends if end <= AT_ONCE), *sizes]:
+    tried = {repr(value): value for value in (high, low, small)}.values()
+    for size in large:
         half = size // 2
         bases = (
             [high] * size,
@@ -221,15 +208,13 @@ def _many(stage: Stage, values: Sequence[Any]) -> Iterator[Neighbours]:
             [low, high] * half,
             [high] + [small] * (size - 1),
             [low] * half + [high] * half,
+            list(itertools.islice(itertools.cycle(values), size)),
+            [small] * (size - 1) + [high],
         )
-        cycle = list(itertools.islice(itertools.cycle(values), size))
-        few = (1 << bit for bit in range(1, min(half, MOST_UNLIKE).bit_length()))
-        ties = [[high] * k + [low] * (size - k) for k in few]  # where a sum that is rounded to even jumps
-        for base in (*bases, cycle, [small] * (size - 1) + [high], *ties):
-            tried = {repr(value): value for value in (high, low, small)}
-            yield from _changed(stage, base, tried.values(), (0, size - 1))
-        for value in values[:ALIKE]:
-            yield from _changed(stage, [value] * size, values[:ALIKE], (0,))
+        few = (1 << bit for bit in range(1, half.bit_length()))
+        ties = ([high] * k + [low] * (size - k) for k in few)  # where a sum that is rounded to even jumps
+        for base in itertools.chain(bases, ties):
+            yield from _changed(stage, base, tried, (0, size - 1))
 
 
 def _shuffled(stage: Stage, values: Sequence[Any], rng: random.Random) -> Iterator[Neighbours]:

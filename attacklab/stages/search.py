@@ -77,8 +77,8 @@ REMEMBERED = 4
 SLOW = 0.1
 """Seconds that a pair may take; if it takes longer, no larger datasets are tried."""
 
-SHRINK_SECONDS, SHRINKS = 3.0, 600
-"""Seconds, and number of smaller pairs, to simplify a pair that breaks the claim."""
+SHRINK_SECONDS = 3.0
+"""Seconds to simplify a pair that breaks the claim."""
 
 SECONDS = 10.0
 """The most processor seconds of a run; small datasets come first."""
@@ -88,10 +88,6 @@ LONGEST_CALL = 5
 
 WAITING = 5
 """Seconds for each processor second, for a stage that waits, such as for a database."""
-
-AGAIN = "audit the same stage once more: nothing in it is random"
-
-UNSTEADY = "a stage has no noise and no memory; declare a release by its kind"
 
 ROUNDING = Fraction(1, 10**6)
 """A claim that is broken by less than this part of it is broken by rounding alone, as it seems."""
@@ -130,8 +126,9 @@ class _Study:
 
     def finding(self, verdict: Verdict, reason: str, **rest: Any) -> Finding:
         """A finding of this search."""
-        given = {"seed": self.seed, "replay": AGAIN, "trials": 2 * self.tried}
-        return Finding.on(self.stage, NAME, verdict, reason, **given, **rest)
+        again = "audit the same stage once more: nothing in it is random"
+        given = {"seed": self.seed, "replay": again, "trials": 2 * self.tried, **rest}
+        return Finding.on(self.stage, NAME, verdict, reason, **given)
 
     @property
     def allowed(self) -> Fraction:
@@ -285,7 +282,8 @@ def _searched_for(study: _Study) -> Finding:
     except Unmeasurable as error:
         return study.finding(Verdict.ERROR, f"{stage.name}: {error}")
     except _Unsteady:
-        return study.finding(Verdict.ERROR, f"{stage.name} gave two outputs of one input: {UNSTEADY}")
+        remedy = "a stage has no noise and no memory; declare a release by its kind"
+        return study.finding(Verdict.ERROR, f"{stage.name} gave two outputs of one input: {remedy}")
     room = f" (with room for {float(study.relax):g} of it)" if study.relax else ""
     farthest = f"the outputs furthest apart are {number_text(_plain(study, study.worst[0]))} apart{room}"
     if whole and values:
@@ -359,17 +357,10 @@ def _searched(study: _Study) -> None:
     """Let Hypothesis look for datasets whose outputs lie further apart than any so far."""
     stage, values = study.stage, values_of(study.stage)
     least, most = sizes_of(stage)
-    records = st.sampled_from(values)
-    numbers = [value for value in values if isinstance(value, float) and math.isfinite(value)]
-    if numbers and isinstance(stage.domain, Domain | type):
-        records = records | st.floats(min(numbers), max(numbers))
-    whole = [value for value in values if isinstance(value, int | np.integer)]
-    if whole and isinstance(stage.domain, Domain | type):
-        records = records | st.integers(int(min(whole)), int(max(whole)))
     least, most = max(int(least), 1), min(most - stage.claim.changes, max(24, least))
     if len(values) < 2 or most < least or least > MOST_DRAWN or study.spent:
         return
-    drawn = st.lists(records, min_size=least, max_size=int(most))
+    records = _records_like(stage, values)
 
     @seeded(study.seed)
     @settings(
@@ -380,54 +371,64 @@ def _searched(study: _Study) -> None:
         verbosity=Verbosity.quiet,
         suppress_health_check=list(HealthCheck),
     )
-    @given(drawn, st.integers(0, 24), records)
+    @given(st.lists(records, min_size=least, max_size=int(most)), st.integers(0, 24), records)
     def looked_at(base: list[Any], place: int, value: Any) -> None:
-        if study.spent:
-            return
         pair = changed(stage, base, min(place, len(base) - 1), value)
-        if all(map(stage.takes, pair)):
-            distance = study.look_at(pair)
-            if distance < 1e300:
-                towards(float(distance))
+        if not study.spent and all(map(stage.takes, pair)):
+            towards(min(float(study.look_at(pair)), 1e300))
 
     looked_at()
 
 
+def _records_like(stage: Stage, values: list[Any]) -> st.SearchStrategy[Any]:
+    """What draws records: these values, and where the domain is one of numbers, those between them."""
+    records = st.sampled_from(values)
+    kinds: dict[Any, Any] = {float: st.floats, int: st.integers} if isinstance(stage.domain, Domain | type) else {}
+    for kind, between in kinds.items():
+        numbers = [value for value in values if isinstance(value, kind) and abs(value) < math.inf]
+        if numbers:
+            records |= between(min(numbers), max(numbers))
+    return records
+
+
 def _violated(study: _Study, worst: tuple[Distance, Neighbours]) -> Finding:
     """The finding of a pair that breaks the claim, made small, and run once more."""
-    (distance, pair), stage = worst, study.stage
-    enough = study.allowed if _by_rounding(study, distance) else max(study.allowed, distance / 2)
-    tries, ends = itertools.count(), study.elapsed + SHRINK_SECONDS
-
-    def breaks(smaller: Neighbours) -> bool:
-        if next(tries) >= SHRINKS or study.elapsed > ends or not all(map(stage.takes, smaller)):
-            return False
-        found = study.apart(smaller)
-        return found > study.allowed and found >= enough
-
-    pair = _shrunk(pair, breaks)
+    stage, pair = study.stage, _shrunk(worst[1], _breaking(study, worst[0]))
     outputs = [study.output(side) for side in pair]
     distance = study.distance(outputs[0], outputs[1])
-    if distance <= study.allowed or any(study.distance(study.output(a), b) for a, b in zip(pair, outputs, strict=True)):
+    again = [study.distance(study.output(side), output) for side, output in zip(pair, outputs, strict=True)]
+    if distance <= study.allowed or any(again):
         raise _Unsteady
     plain, bound = _plain(study, distance), stage.claim.bound
     inputs = [stage.dataset(side) for side in pair]
-    shown = [output.text if isinstance(output, Raised) else _text(output) for output in outputs]
-    gives = ", ".join(f"{_text(input_)} gives {output}" for input_, output in zip(inputs, shown, strict=True))
-    words = f"{gives}: {_apart_text(plain, bound)} apart, claimed are at most {number_text(bound)}"
+    gives = ", ".join(f"{_text(input_)} gives {_text(output)}" for input_, output in zip(inputs, outputs, strict=True))
+    apart = f"{_apart_text(plain, bound)} apart"
     return study.finding(
         Verdict.VIOLATED,
-        words + _loss_text(study, distance),
+        f"{gives}: {apart}, claimed are at most {number_text(bound)}{_loss_text(plain, bound)}",
         pair=described_pair(NeighbouringPair(inputs[0], inputs[1], stage.relation)),
         flaw=ROUNDED if _by_rounding(study, distance) else FLAW,
         evidence=Counterexample(
             outputs=(_exact_text(outputs[0]), _exact_text(outputs[1])),
             distance="infinite" if plain == math.inf else str(plain),
             claimed=str(bound),
-            apart=f"{_apart_text(plain, bound)} apart",
+            apart=apart,
             **_place(stage),
         ),
     )
+
+
+def _breaking(study: _Study, distance: Distance) -> Callable[[Neighbours], bool]:
+    """Whether a smaller pair breaks the claim, by half as much at least, unless by rounding; none once time is up."""
+    enough = study.allowed if _by_rounding(study, distance) else max(study.allowed, distance / 2)
+    ends = study.elapsed + SHRINK_SECONDS
+
+    def breaks(smaller: Neighbours) -> bool:
+        if study.elapsed > ends or not all(map(study.stage.takes, smaller)):
+            return False
+        return study.allowed < (found := study.apart(smaller)) and found >= enough
+
+    return breaks
 
 
 def _by_rounding(study: _Study, distance: Distance) -> bool:
@@ -452,9 +453,7 @@ def _apart_text(distance: Distance, bound: Fraction) -> str:
     return number_text(distance)
 
 
-def _loss_text(study: _Study, distance: Distance) -> str:
-    bound = study.stage.claim.bound
-    plain = _plain(study, distance)
+def _loss_text(plain: Distance, bound: Fraction) -> str:
     if not bound or isinstance(plain, float):
         return "; no noise hides that"
     beyond = plain / bound - 1
@@ -464,20 +463,15 @@ def _loss_text(study: _Study, distance: Distance) -> str:
 
 def _shrunk(pair: Neighbours, breaks: Callable[[Neighbours], bool]) -> Neighbours:
     """A pair that still breaks the claim, with few records and round values."""
-    first, second = pair
-    ahead = next((at for at, (a, b) in enumerate(zip(first, second, strict=False)) if repr(a) != repr(b)), None)
-    ahead = min(len(first), len(second)) if ahead is None else ahead
-    behind = 0
-    while behind < min(len(first), len(second)) - ahead and repr(first[-1 - behind]) == repr(second[-1 - behind]):
-        behind += 1
-    shared = [*first[:ahead], *first[len(first) - behind :]]
-    middles = first[ahead : len(first) - behind], second[ahead : len(second) - behind]
+    ahead = _alike_first(*pair)
+    behind = _alike_first(*(side[ahead:][::-1] for side in pair))
+    shared = [*pair[0][:ahead], *pair[0][len(pair[0]) - behind :]]
+
+    middles = [side[ahead : len(side) - behind] for side in pair]
 
     def whole(records: Sequence[Any], before: int) -> Neighbours:
-        return (
-            [*records[:before], *middles[0], *records[before:]],
-            [*records[:before], *middles[1], *records[before:]],
-        )
+        first, second = ([*records[:before], *middle, *records[before:]] for middle in middles)
+        return first, second
 
     size = max(1, len(shared) // 2)
     while shared and size:
@@ -490,11 +484,15 @@ def _shrunk(pair: Neighbours, breaks: Callable[[Neighbours], bool]) -> Neighbour
                 at += size
         size //= 2
     for at, value in enumerate(shared[:64]):
-        for simpler in _simpler(value):
-            if breaks(whole([*shared[:at], simpler, *shared[at + 1 :]], ahead)):
-                shared[at] = simpler
-                break
+        simpler = ([*shared[:at], rounder, *shared[at + 1 :]] for rounder in _simpler(value))
+        shared = next((records for records in simpler if breaks(whole(records, ahead))), shared)
     return whole(shared, ahead)
+
+
+def _alike_first(first: Sequence[Any], second: Sequence[Any]) -> int:
+    """With how many equal records two datasets begin."""
+    alike = itertools.takewhile(lambda two: repr(two[0]) == repr(two[1]), zip(first, second, strict=False))
+    return sum(1 for _ in alike)
 
 
 def _simpler(value: Any) -> Iterator[Any]:
@@ -507,16 +505,18 @@ def _simpler(value: Any) -> Iterator[Any]:
 
 def _text(value: Any) -> str:
     """A value for a sentence; runs of equal records are told once."""
-    if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim == 1):
-        items = [repr(item) for item in (value.tolist() if isinstance(value, np.ndarray) else value)]
+    if isinstance(value, Raised):
+        return value.text
+    plain = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
+    if not isinstance(plain, list | tuple):
+        text = repr(plain)
+        return text if len(text) <= 200 else f"{text[:180]} …"
+    items = list(map(repr, plain))
+    if len(items) > 8:
         runs = [(text, len(list(run))) for text, run in itertools.groupby(items)]
-        if len(items) <= 8:
-            return f"[{', '.join(items)}]"
-        if len(runs) <= 8:
-            return "[" + ", ".join(text if count == 1 else f"{count:,} × {text}" for text, count in runs) + "]"
-        return f"[{', '.join(items[:3])}, … {len(items):,} in all]"
-    text = repr(value.tolist() if isinstance(value, np.ndarray | np.generic) else value)
-    return text if len(text) <= 200 else f"{text[:180]} …"
+        told = [text if count == 1 else f"{count:,} × {text}" for text, count in runs]
+        items = told if len(told) <= 8 else [*items[:3], f"… {len(items):,} in all"]
+    return f"[{', '.join(items)}]"
 
 
 def _exact_text(output: Any) -> str:

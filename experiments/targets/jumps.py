@@ -10,7 +10,7 @@ from attacklab.model.domains import Domain, Records
 from attacklab.model.targets import Target
 from experiments.targets.making import named, of_term
 from mechanisms.core.grid import Grid
-from mechanisms.local_sensitivity import exact_jumps, naive_jumps
+from mechanisms.local_sensitivity import exact, naive
 
 LOWER, UPPER = 0.0, 100.0
 """Bounds of an age in years."""
@@ -30,19 +30,19 @@ AGES: dict[str, Any] = {"domain": Domain(shape=Records(most=MOST), bounds=(LOWER
 @named
 def naive_median(epsilon: float = 1.0) -> Target:
     """Median age, noise scaled to the local sensitivity."""
-    release = partial(naive_jumps.naive_median, epsilon=epsilon, **BOUNDS)
+    release = partial(naive.naive_median, epsilon=epsilon, **BOUNDS)
     return Target.dataset(release, epsilon=epsilon, **AGES)
 
 
 @named
 def exact_median_smooth(epsilon: float = 1.0) -> Target:
     """Median age, noise scaled to the smooth sensitivity, exact."""
-    term = exact_jumps.exact_median_smooth(epsilon=epsilon, delta=JUMP_DELTA, **YEARS)
+    term = exact.exact_median_smooth(epsilon=epsilon, delta=JUMP_DELTA, **YEARS)
     return of_term(Target.dataset, term, epsilon=epsilon, **AGES)
 
 
 @named
 def exact_median_ptr(epsilon: float = 1.0) -> Target:
     """Median age by propose-test-release, exact."""
-    term = exact_jumps.exact_median_ptr(epsilon=epsilon, delta=JUMP_DELTA, bound=Fraction(1), **YEARS)
+    term = exact.exact_median_ptr(epsilon=epsilon, delta=JUMP_DELTA, bound=Fraction(1), **YEARS)
     return of_term(Target.dataset, term, epsilon=epsilon, **AGES)

@@ -8,6 +8,9 @@
 - Noise scaled to the smooth sensitivity over every distance, in integers (section 8.4).
 - Sample and aggregate with chunks that are assigned to people, not to positions, by a keyed hash of the person alone.
   So one person changes the answer of one chunk, and there are as many chunks as the noise is scaled to (section 8.5).
+
+The median's local sensitivity jumps; its query bounds it at each distance (`core.local.Median`), for noise of
+smooth sensitivity and for propose-test-release.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from mechanisms.core.chunks import ChunkTotal
 from mechanisms.core.compose import Mapped
 from mechanisms.core.grid import Grid
 from mechanisms.core.laws import DiscreteLaplace
-from mechanisms.core.local import Mean
+from mechanisms.core.local import Mean, Median
 from mechanisms.core.maps import Share, ratio
 from mechanisms.core.noisy import noisy
 from mechanisms.core.numbers import Number, positive, rational
@@ -65,3 +68,19 @@ def exact_sample_aggregate(
     """
     total = ChunkTotal(statistic, chunks, key, rational("lower", lower), rational("upper", upper), grid, named)
     return Mapped(noisy(total, DiscreteLaplace, epsilon), Share(chunks, float(lower)))
+
+
+def exact_median_smooth(*, epsilon: Number, delta: Number, lower: Number, upper: Number, grid: Grid) -> Smooth:
+    """Return the lower median with noise of scale 2S/ε: (ε, δ)-DP if a record is added, removed or replaced."""
+    return smooth(Median(rational("lower", lower), rational("upper", upper), grid), epsilon, delta)
+
+
+def exact_median_ptr(
+    *, epsilon: Number, delta: Number, bound: Number, lower: Number, upper: Number, grid: Grid
+) -> Tested:
+    """Return propose-test-release of the lower median: (ε, δ)-DP if a record is added, removed or replaced.
+
+    Arguments and errors as in `exact_median_smooth`; besides, `bound` is the proposed bound on the local sensitivity,
+    at least a step of the grid and less than upper − lower, which is rounded down to the grid.
+    """
+    return propose_test_release(Median(rational("lower", lower), rational("upper", upper), grid), bound, epsilon, delta)

@@ -11,6 +11,9 @@
 - By sample and aggregate with chunks that are cut by the records' *positions*: one record less shifts every chunk
   behind it, and fewer chunks may be cut than the noise is scaled to (section 8.5).
 
+The median's local sensitivity jumps: on some databases no neighbour moves it, so that no noise is added, and on one of
+their neighbours a record moves it by as much as any could. One answer tells the two apart.
+
 Each prepares once a call and draws only the noise once a trial, which leaves the law of the outputs as it was.
 """
 
@@ -134,3 +137,16 @@ def naive_sample_aggregate(
     answers = [statistic(records[start : start + chunk_size]) for start in range(0, len(records), chunk_size)]
     mean = float(np.mean(np.clip(answers, lower, upper)))
     return mean + rng.laplace(0.0, (upper - lower) / chunks / epsilon, count("trials", trials, least=0))
+
+
+def naive_median(
+    records: NDArray[np.float64], trials: int, rng: np.random.Generator, *, lower: float, upper: float, epsilon: float
+) -> NDArray[np.float64]:
+    """Release the lower median of the records with noise scaled to how far one record can move it from here."""
+    positive("epsilon", epsilon)
+    if not lower < upper:
+        raise ValueError(f"lower must be less than upper, not {lower!r} against {upper!r}")
+    ordered = np.sort(np.clip(records, lower, upper))
+    below, median, above = np.concatenate([[lower, lower], ordered, [upper]])[(len(ordered) + 1) // 2 :][:3]
+    sensitivity = max(above - median, median - below)
+    return float(median) + rng.laplace(0.0, sensitivity / epsilon, count("trials", trials, least=0))

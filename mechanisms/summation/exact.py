@@ -50,10 +50,8 @@ def exact_bounded_mean(
 
     If neighbours substitute a record, their number is public, and the sum gets all of ε.
     """
-    total, loss = (
-        Total(rational("lower", lower), rational("upper", upper), grid, relation),
-        positive("epsilon", epsilon),
-    )
+    total = Total(rational("lower", lower), rational("upper", upper), grid, relation)
+    loss = positive("epsilon", epsilon)
     if relation == "substitute":
         return ratio(noisy(total, DiscreteLaplace, loss), Size(), lower, upper)
     count = Count(relation)

@@ -1,14 +1,19 @@
-"""Sums of squares and of products, and the variance: deviations from a public centre, each of one record alone.
+"""Sums of squares and of products, the variance, and counts of pairs: of what one record alone moves.
 
 A mean of the records themselves moves with every one of them, and so do all deviations from it: in floating point the
 sum of their squares moves by its rounding, times the number of records. A public centre moves for nobody. What a record
 adds is then a function of that record, rounded to the grid by itself, and the sums are those of integers (`Total`).
 
-Arguments are those of `mechanisms.summation.exact`; centres are public numbers.
+A record agrees with any number of others; the counts of values, from which agreeing pairs follow, move by 1. Where a
+list is paired by halves (OpenDP, issue 2950), one record more puts out another, or moves all pairs.
+
+Arguments are those of `mechanisms.summation.exact`; centres and cells are public.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +26,7 @@ from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.maps import ratio
 from mechanisms.core.noisy import noisy
 from mechanisms.core.numbers import Number, positive, rational
-from mechanisms.core.records import Total
+from mechanisms.core.records import Histogram, Total
 from mechanisms.core.term import Relation
 
 
@@ -71,10 +76,31 @@ class AboutMean:
 def exact_variance(*, epsilon: Number, lower: Number, upper: Number, grid: Grid) -> Mapped:
     """Return the variance of records of a public number, of which one is replaced: half of ε a mean."""
     low, high, loss = rational("lower", lower), rational("upper", upper), positive("epsilon", epsilon)
-    centre = (low + high) / 2
-    square = sum_of_squares(lower=low, upper=high, centre=centre, grid=grid, relation="substitute")
-    assert isinstance(square.query, Total)  # noqa: S101 # for types
-    mean_square = ratio(noisy(square, DiscreteLaplace, loss / 2), Size(), 0, square.query.upper)
-    total = Total(low, high, grid, "substitute")
-    mean = ratio(noisy(total, DiscreteLaplace, loss / 2), Size(), low, high)
-    return Mapped(Both((mean_square, mean)), AboutMean(float(centre)))
+    square = sum_of_squares(lower=low, upper=high, centre=(low + high) / 2, grid=grid, relation="substitute")
+    mean_square = ratio(noisy(square, DiscreteLaplace, loss / 2), Size(), 0, ((high - low) / 2) ** 2)
+    mean = ratio(noisy(Total(low, high, grid, "substitute"), DiscreteLaplace, loss / 2), Size(), low, high)
+    return Mapped(Both((mean_square, mean)), AboutMean(float((low + high) / 2)))
+
+
+@dataclass(frozen=True)
+class AgreeingPairs:
+    """Released counts, shape (..., cells): how many pairs agree; the variance of each count's noise is taken off."""
+
+    variance: float
+
+    def __call__(self, counts: Any) -> Any:
+        """Return the number of pairs, without bias, shape (...)."""
+        return ((counts * (counts - 1) - self.variance) / 2).sum(axis=-1)
+
+
+def exact_agreeing_pairs(*, epsilon: Number, cells: Sequence[Hashable], relation: Relation = "add-remove") -> Mapped:
+    """Return the number of pairs of records of one public cell; the noise is on the counts, which one record moves."""
+    query, loss = Histogram(tuple(cells), relation), positive("epsilon", epsilon)
+    falloff = math.exp(-float(loss / query.stability))
+    variance = 2 * falloff / (1 - falloff) ** 2
+    return Mapped(noisy(query, DiscreteLaplace, loss), AgreeingPairs(variance))
+
+
+def pairs_by_place(places: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Return the pairs of neighbouring public places, each in one, an even number; who is absent leaves None."""
+    return list(zip(places[::2], places[1::2], strict=True))

@@ -27,12 +27,13 @@ from mechanisms.exponential.exact import (
     exact_exponential_zcdp,
 )
 from mechanisms.local_sensitivity.exact import (
+    exact_median_ptr,
+    exact_median_smooth,
     exact_ptr_mean,
     exact_sample_aggregate,
     exact_smooth_mean,
     exact_sum_over_count,
 )
-from mechanisms.local_sensitivity.exact_jumps import exact_median_ptr, exact_median_smooth
 from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplace_noisy_max
 from mechanisms.partition_selection.exact import exact_partition_selection
 from mechanisms.quantile.exact import exact_quantile
@@ -40,7 +41,7 @@ from mechanisms.quantile.naive import naive_quantile_half_sensitivity
 from mechanisms.sparse_vector.exact import exact_above_threshold
 from mechanisms.subsampling.exact import exact_poisson_count, exact_sampled_count
 from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum, exact_narrow_sum
-from mechanisms.summation.pairs import exact_agreeing_pairs
+from mechanisms.summation.moments import exact_agreeing_pairs
 from tests.mechanisms.core.scripted_noise import scripted
 from tests.mechanisms.terms import TARGETS, TERMS, data_of, outputs
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from mechanisms.local_sensitivity.naive import (
     naive_local_sensitivity_mean,
+    naive_median,
     naive_ptr_mean,
     naive_smooth_mean,
     naive_sum_over_count,
 )
-from mechanisms.local_sensitivity.naive_jumps import naive_median
 from tests.mechanisms.core.databases import databases
 
 

@@ -27,7 +27,7 @@ FAR = Domain(shape=Records(least=1024, most=1024), bounds=(2.0**50, 2.0**50 + 1)
 NARROW = Domain(shape=Records(least=512, most=1024), bounds=(1.0, 1 + 2.0**-48))
 MILLIONS = Domain(shape=Records(most=5000), bounds=(0, 1 << 20), integers=True)
 AGES = Domain(shape=Records(most=500), bounds=(0, 120), integers=True)
-BITS = Domain(shape=Records(most=1000), bounds=(0, 1), integers=True)
+BITS = Domain(shape=Records(most=3000), bounds=(0, 1), integers=True)
 NAMES = Domain(shape=Categories(names=("a", "b", "c"), most=4))
 ONE = Domain(shape=Records(most=1), bounds=(0, 1))
 THIRTY = Domain(shape=Records(least=30, most=100), bounds=(0, 1))
@@ -60,8 +60,7 @@ def tenfold(rows: Sequence[Any]) -> float:
 
 
 AB, NAN = ["a", "b"], ["nan", "1"]
-LONG = np.zeros(2000)
-LONG[1000] = 1.0
+LONG = np.eye(2000)[1000]
 
 
 BROKEN: Sequence[tuple[str, Callable[[Any], Any], dict[str, Any], str]] = (
@@ -76,6 +75,7 @@ BROKEN: Sequence[tuple[str, Callable[[Any], Any], dict[str, Any], str]] = (
     ("a sum in double precision", lambda x: float(np.clip(x, 0, 1).sum()), {"domain": UNIT}, "rounding"),
     ("a sum in single precision", lambda x: np.float32(x).sum(dtype=np.float32), {"domain": UNIT}, ""),
     ("a sum without bounds", sum, {}, "infinitely"),
+    ("a sum in half precision", lambda x: np.sum(x, dtype=np.float16), {"domain": BITS}, "2 apart"),
     ("a sum of eight bits", lambda x: np.sum(x, dtype=np.int8), {"domain": BITS}, "255"),
     ("a mean of nobody", lambda x: sum(x) / len(x), {"domain": [0.0, 1.0]}, "ZeroDivisionError"),
     ("a histogram by substitution", counts, {"metric": "l1", "domain": NAMES, **REPLACED}, "2"),
