@@ -172,6 +172,7 @@ def test_integer_domains_have_pairs(target: Target, least: int) -> None:
     assert all(target.covers(pair) for pair in pairs)
 
 
+@pytest.mark.slow
 def test_every_change_of_a_vector_is_among_the_first_pairs_of_its_domain() -> None:
     def release(x: Any, trials: int, rng: np.random.Generator) -> Any:
         return x + rng.laplace(0, 1.0, (trials, 4))
@@ -250,6 +251,7 @@ def alignment_of(body: Body, clock: Clock, pairs: int = 1, *, seconds: float = m
     return alignment(target, sampled, again=lambda trials: f"{trials} trials", seconds=seconds)
 
 
+@pytest.mark.slow
 def test_a_pair_that_the_time_or_the_runs_leave_out_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     monkeypatch.setattr("attacklab.auditing.alignment.own_seconds", clock.seconds)

@@ -193,6 +193,7 @@ ARRAYS = hnp.arrays(
 OUTPUTS = OBJECTS | ARRAYS
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(OUTPUTS, OUTPUTS)
 def test_features_of_some_outputs_are_defined_on_all_others(seen: Outputs, later: Outputs) -> None:

@@ -58,6 +58,7 @@ def test_an_event_that_one_input_never_shows_gives_what_so_many_trials_can() -> 
     assert (finding.shown.event, finding.samples.counts.trials) == ("a zero", trials)
 
 
+@pytest.mark.slow
 def test_the_bound_exceeds_the_true_epsilon_no_more_often_than_alpha_allows() -> None:
     """At α = 0.05, more wrong bounds than that in 50 runs have probability below 1e-9."""
     target, attack = of_dataset(randomized_response(2.0)), Bets((Scenario(PAIR, (ZERO, ONE)),))

@@ -83,6 +83,7 @@ def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("attacklab.auditing.drawing.own_seconds", lambda _: 1e-7 * next(ticks))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fast")
 @pytest.mark.parametrize("flaw", SUBTLE)
 def test_a_flaw_that_100_000_trials_miss_is_found_where_outputs_are_cheap(flaw: str) -> None:
@@ -95,6 +96,7 @@ def test_a_flaw_that_100_000_trials_miss_is_found_where_outputs_are_cheap(flaw: 
     assert any(finding.refutes for finding in audit(target, attacks))
 
 
+@pytest.mark.slow
 def test_an_audit_at_the_edge_of_the_claim_accuses_no_more_often_than_alpha() -> None:
     """With probability 10^−9 at the most, more than 9 of 16 audits at α = 0.05 accuse a sound target."""
     target = Target.noise(response(bit(1.0)), epsilon=1.0, domain=BIT)

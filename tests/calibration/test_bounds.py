@@ -52,6 +52,7 @@ def test_no_order_gives_less_than_the_sufficient_delta(rho: float, epsilon: floa
     assert bound.upper >= gaussian.delta(epsilon, 1 / math.sqrt(2 * rho), 1.0).lower
 
 
+@pytest.mark.slow
 def test_half_a_unit_of_zcdp_is_held_to_what_it_really_implies() -> None:
     """Proposition 12 gives 0.2468, the Gaussian mechanism 0.1269."""
     bound = concentrated.delta(0.5, 1.0)

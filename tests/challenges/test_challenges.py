@@ -4,7 +4,6 @@ Attacks run with a fixed seed. With a fair one a judgement errs with probability
 """
 
 import string
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,10 +12,10 @@ import pytest
 from attacklab.model.errors import UsageError
 from challenges import CHALLENGES, grade, listed
 from challenges.texts import TEXTS
+from tests.running import run
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
 SOLUTIONS = {path.stem: path for path in (Path(__file__).parent / "solutions").glob("[a-z]*.py")}
 SOUND = ("survey_answer", "best_candidate", "count_people")
 
@@ -97,5 +96,5 @@ def test_the_command_line_says_by_its_status_whether_a_file_passes(tmp_path: Pat
     for source, status, said in ((SOLUTIONS["survey_answer"].read_text("utf-8"), 0, "通过"), (blind, 1, "未通过")):
         path = handed_in(tmp_path, source)
         command = [sys.executable, "-m", "attacklab", "challenge", str(path), "--language", "zh"]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)  # noqa: S603 - our own command
+        done = run(command)
         assert (done.returncode, done.stdout.splitlines()[-1]) == (status, said)

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests import samplers
 from tests.cli import forked
 
 GOLDEN = Path(__file__).with_name("lines.txt")
@@ -97,10 +98,10 @@ def histogram(records):
     return {record: 2 * records.count(record) for record in records}
 '''
 
-SAMPLERS = """
+SAMPLERS = f"""
 import os
 from attacklab import NeighbouringPair, Target
-
+{samplers.SOURCE}
 def release(answer, trials, rng):
     return answer + rng.laplace(0.0, 1.0, trials)
 
@@ -112,7 +113,7 @@ telling = exact(lambda answer, bits: answer)
 forking = exact(lambda answer, bits: bits.take(1) + os.fork())
 
 def asked(rho: float):
-    raise RuntimeError(f"asked for {rho!r}")
+    raise RuntimeError(f"asked for {{rho!r}}")
 
 def _raising(answer, bits):
     raise RuntimeError("disk\\non fire")
@@ -123,16 +124,6 @@ def _chattering(answer, bits):
 
 raising, chattering = exact(_raising), exact(_chattering)
 
-def third(bits):
-    drawn = bits.take(2)
-    return None if drawn == 3 else int(drawn)
-
-def response(answer, bits):
-    return int(bool(answer) ^ (bits.repeat(third) == 0))
-
-def parity(answer, bits):
-    return response(int(answer) % 2, bits)
-
 def to_four(answer, bits):
     return parity(answer, bits) if answer < 4 else 2
 
@@ -141,21 +132,6 @@ def size(records, bits):
 
 def best(utilities, bits):
     return parity(sum(utilities), bits)
-
-def geometric(bits):
-    heads = 0
-    while bits.take(1):
-        heads += 1
-    return heads
-
-def signed(bits):
-    sign, size = bits.take(1), bits.call(geometric)
-    if sign and size == 0:
-        return None
-    return -size if sign else size
-
-def count(answer, bits):
-    return int(answer) + bits.repeat(signed)
 
 def looping(answer, bits):
     while True:
@@ -175,14 +151,14 @@ RESPONSES = [response]
 two = [NeighbouringPair.answers(n, n + 1, sensitivity=1.0) for n in (0.0, 1.0)]
 paired = Target.noise(release, epsilon=0.7, pairs=two).exact(lambda answer, bits: to_four(answer + 2, bits))
 
-certified = Target.noise(release, epsilon=1.0, name="odd name/1").certified(lambda: {
+certified = Target.noise(release, epsilon=1.0, name="odd name/1").certified(lambda: {{
     "schema": "exact-term/1",
     "name": "odd name/1",
-    "term": {"is": "Noisy", "query": {"is": "Answer", "sensitivity": {"rational": "1"}}},
+    "term": {{"is": "Noisy", "query": {{"is": "Answer", "sensitivity": {{"rational": "1"}}}}}},
     "relation": "answers",
-    "claim": {"is": "ApproximateDP", "epsilon": {"rational": "1"}, "delta": {"rational": "0"}},
+    "claim": {{"is": "ApproximateDP", "epsilon": {{"rational": "1"}}, "delta": {{"rational": "0"}}}},
     "tables": [],
-})
+}})
 """
 
 ODD = """

@@ -60,6 +60,7 @@ def test_rejected_rounds_and_called_samplers_count_too() -> None:
     assert all(bits % 2 == 0 for _, bits in (with_bits(below_three, SeededBits(seed)) for seed in range(20)))
 
 
+@pytest.mark.slow
 def test_the_joint_law_of_a_loop_gives_the_answer_away_and_a_claim_on_it_is_refuted() -> None:
     def noisy(answer: int, bits: RandomBits) -> int:
         return answer + bits.call(two_sided_geometric, Fraction(95, 256))

@@ -16,8 +16,9 @@ from attacklab.model.domains.finite import all_databases
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import Finding, Reach, Scope, Verdict
 from attacklab.model.neighbours import NeighbouringPair, Relation
-from attacklab.model.random_bits import REJECTED, RandomBits
+from attacklab.model.random_bits import RandomBits
 from attacklab.model.targets import Target
+from tests.samplers import parity
 
 pytestmark = pytest.mark.slow
 
@@ -30,16 +31,6 @@ def proved(target: Target, inputs: Any, **options: Any) -> Finding:
 
 def never(*_: Any) -> Any:
     raise AssertionError("a proof draws nothing from the release")
-
-
-def third(bits: RandomBits) -> int | None:
-    drawn = bits.take(2)
-    return REJECTED if drawn == 3 else int(drawn)
-
-
-def parity(answer: float, bits: RandomBits) -> int:
-    """Randomized response on the parity of the answer: ln 2 between neighbours, whatever they are."""
-    return int(answer) % 2 ^ (bits.repeat(third) == 0)
 
 
 def noise(sampler: Any, epsilon: float = LN_2, **rest: Any) -> Target:

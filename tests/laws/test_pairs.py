@@ -12,8 +12,9 @@ from attacklab.laws.proof import LIMITS, SLACK, default_pair, prove, prove_all
 from attacklab.model.claims import GaussianDP, PrivacyClaim, ZeroConcentrated
 from attacklab.model.findings import EXACT_LAW, Finding, Verdict, decisive
 from attacklab.model.neighbours import NeighbouringPair
-from attacklab.model.random_bits import REJECTED, RandomBits
+from attacklab.model.random_bits import RandomBits
 from attacklab.model.targets import Target
+from tests.samplers import count, endless, response
 
 LN_2 = math.nextafter(math.log(2), 1)
 """A double above ln 2."""
@@ -21,40 +22,6 @@ LN_2 = math.nextafter(math.log(2), 1)
 
 def never(*_: Any) -> Any:
     raise AssertionError("a proof draws nothing from the release")
-
-
-def third(bits: RandomBits) -> int | None:
-    drawn = bits.take(2)
-    return REJECTED if drawn == 3 else int(drawn)
-
-
-def response(answer: float, bits: RandomBits) -> int:
-    """Randomized response that tells the truth two times out of three: ln 2, and its law closes."""
-    return int(bool(answer) ^ (bits.repeat(third) == 0))
-
-
-def geometric(bits: RandomBits) -> int:
-    heads = 0
-    while bits.take(1):
-        heads += 1
-    return heads
-
-
-def signed(bits: RandomBits) -> int | None:
-    sign, size = bits.take(1), bits.call(geometric)
-    if sign and size == 0:
-        return REJECTED
-    return -size if sign else size
-
-
-def count(answer: float, bits: RandomBits) -> int:
-    """Two-sided geometric noise of ratio 1/2: ln 2, and its law does not close."""
-    return int(answer) + bits.repeat(signed)
-
-
-def endless(*_: Any) -> int:
-    while True:
-        pass
 
 
 def target(sampler: Any, epsilon: float = LN_2, **rest: Any) -> Target:
@@ -107,6 +74,7 @@ def test_one_pair_that_breaks_the_claim_or_fails_is_found_among_those_that_keep_
         assert decisive(findings) == findings[1:]
 
 
+@pytest.mark.slow
 def test_time_that_is_up_is_inconclusive_and_leaves_some_for_the_next_pair() -> None:
     def hanging(answer: float, bits: RandomBits) -> int:
         return endless(answer, bits) if answer == 2 else response(answer, bits)
@@ -117,7 +85,7 @@ def test_time_that_is_up_is_inconclusive_and_leaves_some_for_the_next_pair() -> 
     assert findings[0].reason.startswith(
         "1.5 s were not enough (reached: the law of the second input); the sampler was "
     )
-    assert "at test_pairs.py:" in findings[0].reason
+    assert "at samplers.py:" in findings[0].reason
 
 
 def test_an_undecided_pair_outweighs_a_proved_one() -> None:

@@ -13,6 +13,7 @@ import pytest
 from attacklab.model.findings import Verdict, read_record
 from attacklab.pytest_plugin.hooks import CLAIM_ARGUMENTS
 from attacklab.pytest_plugin.options import OPTIONS
+from tests import samplers
 from tests.running import ROOT, run
 
 pytestmark = pytest.mark.slow
@@ -21,13 +22,13 @@ pytest_plugins = ["pytester"]
 
 FEW = "--dp-trials=3000"
 
-MECHANISMS = """
+MECHANISMS = f"""
 import math
 import random
 import numpy as np
 import pytest
-from attacklab import Domain, NeighbouringPair, Records, REJECTED, Relation, Target, one_by_one
-
+from attacklab import Domain, NeighbouringPair, Records, Relation, Target, one_by_one
+{samplers.SOURCE}
 def leaking(answer, trials, rng):
     return answer + rng.laplace(0.0, 1.0, trials)
 
@@ -42,37 +43,11 @@ class Mechanism:
     def randomise(self, value):
         return value + random.expovariate(1.0) - random.expovariate(1.0)
 
-def third(bits):
-    drawn = bits.take(2)
-    return REJECTED if drawn == 3 else int(drawn)
-
-def response(answer, bits):
-    return int(bool(answer) ^ (bits.repeat(third) == 0))
-
-def geometric(bits):
-    heads = 0
-    while bits.take(1):
-        heads += 1
-    return heads
-
-def signed(bits):
-    sign, size = bits.take(1), bits.call(geometric)
-    if sign and size == 0:
-        return REJECTED
-    return -size if sign else size
-
-def count(answer, bits):
-    return int(answer) + bits.repeat(signed)
-
 def from_two(answer, bits):
     return response(answer, bits) if answer < 2 else 2
 
 def failing(answer, bits):
     raise RuntimeError("no entropy left")
-
-def endless(answer, bits):
-    while True:
-        pass
 
 def step(first):
     return NeighbouringPair.answers(first, first + 1, sensitivity=1.0)

@@ -158,6 +158,7 @@ def _run_on(reports: Path, machine: str, second: float, date: str) -> dict[str, 
     return _files(reports)
 
 
+@pytest.mark.slow
 def test_another_machine_changes_only_measured_files(tmp_path: Path) -> None:
     here = _run_on(tmp_path / "reports", "x86_64", 0.25, "2026-01-01")
     there = _run_on(tmp_path / "reports", "riscv64", 3.5, "2027-12-31")

@@ -63,6 +63,7 @@ def checked(target: Target) -> list[NeighbouringPair]:
     return pairs
 
 
+@pytest.mark.slow
 @settings(max_examples=3, deadline=None)
 @given(
     bounds=st.sampled_from(BOUNDS)

@@ -39,6 +39,7 @@ def test_a_bound_is_wrong_with_probability_at_most_alpha_whatever_the_rates(
         assert max(wrong) > alpha / 4  # else it would be far from the ratio
 
 
+@pytest.mark.slow
 def test_a_bound_is_seldom_wrong_where_blocks_hold_many_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """More wrong bounds than this among 200 samples at α = 0.1 have a probability below 1e-9."""
     monkeypatch.setattr(ratio, "FINE", 1 << 13)
