@@ -74,7 +74,6 @@ def test_one_pair_that_breaks_the_claim_or_fails_is_found_among_those_that_keep_
         assert decisive(findings) == findings[1:]
 
 
-@pytest.mark.slow
 def test_time_that_is_up_is_inconclusive_and_leaves_some_for_the_next_pair() -> None:
     def hanging(answer: float, bits: RandomBits) -> int:
         return endless(answer, bits) if answer == 2 else response(answer, bits)
