@@ -11,9 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from importlib.metadata import version
 from importlib.util import find_spec
+from itertools import product
+from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -73,6 +77,9 @@ def pandas_rows() -> Iterator[Row]:
     def visits(rows: Any) -> Any:
         return pd.DataFrame(rows, columns=["key", "value"]).groupby("key")["value"]
 
+    def coerced(x: Any) -> Any:
+        return pd.to_numeric(series(x, object), errors="coerce")
+
     def dates(x: Any) -> Any:
         return pd.to_datetime(series(x, object), errors="coerce").astype(str).tolist()
 
@@ -107,7 +114,7 @@ def pandas_rows() -> Iterator[Row]:
         str,
         "symmetric",
         1,
-        lambda x: pd.to_numeric(series(x, object), errors="coerce").tolist(),
+        lambda x: coerced(x).astype(float).tolist(),
     )
     yield "to_datetime, coerced", ["2024-01-31", "31/01/2024"], "symmetric", 1, dates
 
@@ -117,19 +124,20 @@ def diffprivlib_rows() -> Iterator[Row]:
     from diffprivlib import tools
     from diffprivlib.tools import histograms, utils
 
-    told: list[float] = []
+    def told(tool: Callable[[Any], Any], x: Any) -> tuple[Any, float]:
+        """What a tool gives without its noise, and the sensitivity of its mechanism."""
+        sensitivities: list[float] = []
 
-    class Mechanism:
-        """Takes the place of a mechanism: keeps the sensitivity and adds no noise."""
+        def mechanism(*, sensitivity: float, **_: Any) -> Any:
+            sensitivities.append(sensitivity)
+            return SimpleNamespace(randomise=lambda value: value)
 
-        def __init__(self, *, sensitivity: float, **_: Any) -> None:
-            told[:] = [sensitivity]
+        names = ("LaplaceTruncated", "LaplaceBoundedDomain", "GeometricTruncated", "Geometric")
+        with ExitStack() as stack:
+            for module, name in product((utils, histograms), names):
+                stack.enter_context(mock.patch.object(module, name, mechanism, create=True))
+            return tool(x), sensitivities[0]
 
-        def randomise(self, value: Any) -> Any:
-            return value
-
-    utils.LaplaceTruncated = utils.LaplaceBoundedDomain = utils.GeometricTruncated = Mechanism
-    utils.Geometric = histograms.GeometricTruncated = Mechanism
     functions: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
         "count_nonzero": (BITS, ADDED, tools.count_nonzero),
         "mean": (SIZED, REPLACED, lambda x: tools.mean(x, bounds=(0, 1))),
@@ -138,9 +146,9 @@ def diffprivlib_rows() -> Iterator[Row]:
         "sum, integers": (AGES, ADDED, lambda x: tools.sum(x, bounds=(0, 120), dtype=int)),
         "histogram": (UNIT, "l1", lambda x: tools.histogram(x, bins=4, range=(0, 1))[0]),
     }
-    for name, (domain, metric, function) in functions.items():
-        function(np.zeros(1000, dtype=int if domain.integers else float))
-        yield name, domain, metric, told[0], function
+    for name, (domain, metric, tool) in functions.items():
+        claim = told(tool, np.zeros(1000, dtype=int if domain.integers else float))[1]
+        yield name, domain, metric, claim, lambda x, tool=tool: told(tool, x)[0]
 
 
 def line(name: str, domain: Any, metric: str, claim: float, function: Callable[[Any], Any]) -> str:

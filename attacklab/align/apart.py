@@ -48,11 +48,13 @@ class Excess:
         loss: the largest that was met, in words.
         epsilon: the loss, where the claim is a pure one.
         by_unit: what each draw has of it; none where the code after the draws is what differs.
+        moved: how far the value moves that meets the draw which shifts most, in words; empty if that is not known.
     """
 
     loss: str
     epsilon: float | None
     by_unit: dict[Unit, float]
+    moved: str = ""
 
 
 @dataclass(frozen=True)
@@ -99,8 +101,16 @@ def exact_excess(question: Question, trials: Sequence[Trial], claim: Claim) -> E
     if isinstance(claim, PrivacyClaim) and not claim.delta:
         is_kept = worst.total <= claim.epsilon * (1 + ROUNDING_SLACK)
         by_unit = worst.by_unit if is_common else {}
-        return None if is_kept else Excess(f"ε = {worst.total:.6g}", worst.total, by_unit)
+        moved = _moved(worst.shares) if is_common and not worst.scales_differ else ""
+        return None if is_kept else Excess(f"ε = {worst.total:.6g}", worst.total, by_unit, moved)
     return _excess_of_shifts(worst.shares, claim) if is_common and not worst.scales_differ else None
+
+
+def _moved(shares: Mapping[Unit, float]) -> str:
+    """How far the value moves that meets the draw which shifts most; a stage that moves so far is at fault."""
+    unit = max(shares, key=lambda one: abs(shares[one]))
+    by, scale = abs(shares[unit]) * unit.scale, unit.scale
+    return f"; the value that meets the draw moves by {by:.6g}, in noise of scale {scale:.6g}"
 
 
 def _losses(question: Question, trials: Sequence[Trial], units: Sequence[Unit]) -> tuple[list[_Loss], bool]:
@@ -128,7 +138,7 @@ def _excess_of_shifts(shares: Mapping[Unit, float], claim: Claim) -> Excess | No
     if not exceeds(claim, pure, mu):
         return None
     told = f"ε = {sum(pure):.6g}" if sum(pure) else f"μ = {mu:.6g}"
-    return Excess(told, None, {unit: abs(by) for unit, by in shares.items()})
+    return Excess(told, None, {unit: abs(by) for unit, by in shares.items()}, _moved(shares))
 
 
 @dataclass(frozen=True)

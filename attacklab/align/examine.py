@@ -122,7 +122,7 @@ def _tried(question: Question, runs: Sequence[Run], claim: Claim, seed: int, com
     common["coarse"] = _is_too_coarse([trials[0].parts, answers[0].parts], common)
     excess = None if common["coarse"] else exact_excess(question, trials, claim)
     if excess is not None:
-        reason = f"the output tells every draw, and loses {excess.loss}; claimed is {claim}"
+        reason = f"the output tells every draw, and loses {excess.loss}; claimed is {claim}{excess.moved}"
         return Examined(Status.VIOLATED, reason, by_unit=excess.by_unit, epsilon=excess.epsilon, **common)
     part = unmoved([trial.parts for trial in trials], [answer.parts for answer in answers])
     if part is not None:

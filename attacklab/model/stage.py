@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -35,6 +36,7 @@ class Stage:
         claim: how far its outputs may lie apart.
         domain: the records that it takes.
         relation: what makes datasets neighbours.
+        sizes: the least and the largest number of records of a dataset.
         pairs: neighbouring datasets to try besides those that are found.
         name: how it is called in findings.
         version: of the implementation.
@@ -44,6 +46,7 @@ class Stage:
     claim: Stability
     domain: Values = float
     relation: Relation = Relation.ADD_REMOVE
+    sizes: tuple[int, float] = (0, math.inf)
     pairs: tuple[NeighbouringPair, ...] = field(default=(), repr=False)
     name: str = "stage"
     version: str = "unknown"
@@ -52,7 +55,8 @@ class Stage:
         """Whether a dataset of these records is one that the stage takes."""
         if isinstance(self.domain, Domain):
             return self.domain.contains(self.dataset(records))
-        return isinstance(self.domain, type) or all(repr(one) in self._listed for one in records)
+        fits = self.sizes[0] <= len(records) <= self.sizes[1]
+        return fits and (isinstance(self.domain, type) or all(repr(one) in self._listed for one in records))
 
     @functools.cached_property
     def _listed(self) -> set[str]:
@@ -75,6 +79,7 @@ def stage(
     domain: Values = float,
     relation: Relation | str = Relation.ADD_REMOVE,
     d_in: int = 1,
+    sizes: tuple[int, float] | None = None,
     pairs: Sequence[NeighbouringPair] = (),
     name: str | None = None,
 ) -> Stage:
@@ -89,6 +94,7 @@ def stage(
             (float, int or str) or a list of records (numbers, strings, tuples, dicts …), whose datasets are lists.
         relation: add-remove or substitute.
         d_in: how many records differ.
+        sizes: the least and the largest number of records; a domain of its own shape says them itself.
         pairs: neighbouring datasets to try first, each side a sequence of records.
         name: how to call it; the function's own name by default.
 
@@ -104,12 +110,17 @@ def stage(
         raise UsageError(f"relation of a stage must be add-remove or substitute, not {by}")
     if any(pair.relation is not by for pair in pairs):
         raise UsageError(f"each pair of a stage must be one of {by} neighbours, as NeighbouringPair.records makes them")
+    shape = domain.shape if isinstance(domain, Domain) else None
+    least, most = sizes or (getattr(shape, "least", 0), getattr(shape, "most", math.inf))
+    if (sizes and shape) or not 0 <= least <= most:
+        raise UsageError(f"sizes must be a least and a largest number of records that its domain has not, not {sizes}")
     claim = Stability(_bound(stability(d_in) if callable(stability) else stability), Metric(metric), d_in)
     return Stage(
         function=function,
         claim=claim,
         domain=_checked(domain),
         relation=by,
+        sizes=(int(least), most),
         pairs=tuple(pairs),
         name=name or name_of(function),
     )

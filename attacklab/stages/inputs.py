@@ -79,46 +79,42 @@ def _constants(function: Any) -> list[float]:
     return [number + step for number in numbers[:FEW] for step in (0, 1, -1)]
 
 
-def sizes_of(stage: Stage) -> tuple[int, float]:
-    """The least and the largest number of records of a dataset."""
-    shape = stage.domain.shape if isinstance(stage.domain, Domain) else None
-    return getattr(shape, "least", 0), getattr(shape, "most", math.inf)
-
-
 def finite_values(stage: Stage) -> list[Any] | None:
     """All records of the domain where its datasets can all be tried; otherwise None."""
-    domain, values = stage.domain, []
-    if not isinstance(domain, Domain) or stage.claim.changes > 1:
+    domain, (least, most) = stage.domain, stage.sizes
+    if isinstance(domain, type) or stage.claim.changes > 1:
         return None
-    low, high = domain.low, domain.high
-    if isinstance(domain.shape, Categories):
+    if not isinstance(domain, Domain):
+        values = list({repr(record): record for record in domain}.values())
+    elif isinstance(domain.shape, Categories):
         values = list(domain.shape.names)
-    elif domain.integers and not domain.special and low is not None and high is not None:
+    elif domain.integers and not domain.special and None not in (domain.low, domain.high):
+        low, high = domain.ends()
         values = [domain.typed(Fraction(value)) for value in range(int(low), int(min(high, low + MOST_LISTED)) + 1)]
-    least, most = sizes_of(stage)
-    counted = sum(len(values) ** size for size in range(int(least), int(most) + 1) if most <= 64)
-    return values if values and 0 < counted <= MOST_LISTED else None
+    else:
+        return None
+    counted = sum(len(values) ** size for size in range(least, int(min(most, 64)) + 1)) * (most <= 64)
+    return values if 0 < counted <= MOST_LISTED else None
 
 
 def all_neighbours(stage: Stage, values: Sequence[Any]) -> Iterator[Neighbours]:
     """Every pair of neighbours whose records are among these values, in one of its two orders."""
-    least, most = (int(end) for end in sizes_of(stage))
-    for size in range(least, most + 1):
-        for records in itertools.product(values, repeat=size):
-            base = list(records)
-            if stage.relation is Relation.SUBSTITUTE:
-                for place, value in itertools.product(range(size), values):
-                    if values.index(value) > values.index(base[place]):
-                        yield [*base[:place], value, *base[place + 1 :]], base
-            elif size > least:
-                yield from ((base, base[:place] + base[place + 1 :]) for place in range(size))
+    least, most = stage.sizes
+    for size in range(least, int(most) + 1):
+        for chosen in itertools.product(range(len(values)), repeat=size):
+            base = [values[at] for at in chosen]
+            for place in range(size):
+                if stage.relation is Relation.SUBSTITUTE:
+                    yield from (([*base[:place], v, *base[place + 1 :]], base) for v in values[chosen[place] + 1 :])
+                elif size > least:
+                    yield base, base[:place] + base[place + 1 :]
 
 
 def neighbours(stage: Stage, seed: int) -> Iterator[Neighbours]:
     """Neighbours to try: single records, then one of each family in turn, small and simple ones first."""
-    values, (least, most) = values_of(stage), sizes_of(stage)
+    values, (least, most) = values_of(stage), stage.sizes
     ends = {int(end) for end in (least, most) if 0 < end <= AT_ONCE}
-    sizes = {*(int(end) for end in (least, most) if end <= SIZES[-1]), *SIZES, *(size - 1 for size in SIZES)}
+    sizes = {*(int(end) for end in (least, most) if 0 < end <= SIZES[-1]), *SIZES, *(size - 1 for size in SIZES)}
     large = [*ends, *(size for size in sorted(sizes - ends) if least <= size <= most)]
     families: list[Iterable[Neighbours]] = [
         *(_grid(stage, values[:count], size) for count, size in ((len(values), 1), (GRID, 2), (GRID // 2, 3))),
@@ -170,7 +166,7 @@ def _grid(stage: Stage, values: Sequence[Any], size: int) -> Iterator[Neighbours
 
 def chains(stage: Stage) -> Iterator[tuple[Callable[[int], list[Any]], list[int]]]:
     """Chains of neighbours, each a step from the last, and places on them: equal records one by one, or replaced."""
-    values, (least, most) = values_of(stage), sizes_of(stage)
+    values, (least, most) = values_of(stage), stage.sizes
     last, doubled = int(min(most, SIZES[-1])), [0, *(1 << bit for bit in range(17))]
     if stage.claim.changes > 1:
         return
@@ -219,7 +215,7 @@ def _many(stage: Stage, values: Sequence[Any], large: Sequence[int]) -> Iterator
 
 def _shuffled(stage: Stage, values: Sequence[Any], rng: random.Random) -> Iterator[Neighbours]:
     """Datasets of few values in any order, one of them changed."""
-    least, most = sizes_of(stage)
+    least, most = stage.sizes
     sizes = [size for size in (2, 3, 4, 6, 10, 40) if least <= size <= most] or [max(int(least), 1)]
     for _ in range(2000):
         chosen = rng.choices(values, k=rng.choice((2, 2, 3, 5)))

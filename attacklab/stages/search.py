@@ -53,7 +53,6 @@ from attacklab.stages.inputs import (
     changed,
     finite_values,
     neighbours,
-    sizes_of,
     values_of,
 )
 
@@ -287,7 +286,7 @@ def _searched_for(study: _Study) -> Finding:
     room = f" (with room for {float(study.relax):g} of it)" if study.relax else ""
     farthest = f"the outputs furthest apart are {number_text(_plain(study, study.worst[0]))} apart{room}"
     if whole and values:
-        inputs = sum(len(values) ** size for size in range(int(sizes_of(stage)[0]), int(sizes_of(stage)[1]) + 1))
+        inputs = sum(len(values) ** size for size in range(stage.sizes[0], int(stage.sizes[1]) + 1))
         pairs = study.tried - len(stage.pairs)
         scope = Scope(Reach.INPUTS, inputs, pairs)
         return study.finding(Verdict.PROVED, f"of all {pairs:,} pairs, {farthest}", scope=scope)
@@ -356,8 +355,8 @@ def _tried(study: _Study, pairs: Iterator[Neighbours], most: int | None = MOST_P
 def _searched(study: _Study) -> None:
     """Let Hypothesis look for datasets whose outputs lie further apart than any so far."""
     stage, values = study.stage, values_of(study.stage)
-    least, most = sizes_of(stage)
-    least, most = max(int(least), 1), min(most - stage.claim.changes, max(24, least))
+    least, most = stage.sizes
+    least, most = max(least, 1), min(most - stage.claim.changes, max(24, least))
     if len(values) < 2 or most < least or least > MOST_DRAWN or study.spent:
         return
     records = _records_like(stage, values)

@@ -20,7 +20,7 @@ from attacklab.model.errors import UsageError
 from attacklab.model.findings import Counterexample
 from attacklab.model.neighbours import Relation
 from attacklab.stages.distances import Unmeasurable, powered_distance
-from mechanisms.summation.naive import agreeing_pairs
+from mechanisms.summation.naive import agreeing_pairs, squares_about_own_mean
 
 UNIT = Domain(shape=Records(most=4096), bounds=(0.0, 1.0))
 FAR = Domain(shape=Records(least=1024, most=1024), bounds=(2.0**50, 2.0**50 + 1))
@@ -40,16 +40,6 @@ def counts(names: Sequence[str]) -> dict[str, int]:
     return {str(name): list(names).count(name) for name in set(names)}
 
 
-def deviations(records: Any) -> float:
-    """The squares' sum about the records' own mean."""
-    return float(np.sum((records - np.mean(records)) ** 2)) if len(records) else 0.0
-
-
-def covariance(points: Sequence[tuple[float, float]]) -> float:
-    """The products' sum about a public centre."""
-    return sum((x - 0.5) * (y - 0.5) for x, y in points)
-
-
 def tenfold(rows: Sequence[Any]) -> float:
     """A sum that multiplies its records where they are."""
     total = 0.0
@@ -64,7 +54,7 @@ LONG = np.eye(2000)[1000]
 
 
 BROKEN: Sequence[tuple[str, Callable[[Any], Any], dict[str, Any], str]] = (
-    ("deviations about a rounded mean", deviations, {"domain": FAR, **REPLACED}, "more than it says"),
+    ("deviations about a rounded mean", squares_about_own_mean, {"domain": FAR, **REPLACED}, "more than it says"),
     ("a count from 300 on", lambda x: len(x) if len(x) >= 300 else 0, {"domain": UNIT}, "300"),
     ("a sum in 32 bits", lambda x: int(np.sum(x, dtype=np.int32)), {"stability": 1 << 20, "domain": MILLIONS}, "apart"),
     ("a number that stands for none", lambda x: 10 * int((x == 99).sum()), {"domain": AGES}, "99"),
@@ -92,8 +82,8 @@ SOUND: Sequence[tuple[str, Callable[[Any], Any], dict[str, Any]]] = (
     ("a sum of integers", lambda x: int(np.sum(x)), {"domain": BITS}),
     ("a sum of fractions", lambda x: sum(map(Fraction, x)), {"domain": [0.0, 1.0, 0.1, 0.7]}),
     ("a sum, with room for rounding", lambda x: float(x.sum()), {"domain": UNIT, "relax": 1e-9}),
-    ("deviations about the mean", deviations, {"domain": UNIT, "relax": 1e-9}),
-    ("products about a centre", covariance, {"stability": 0.25, "domain": POINTS}),
+    ("deviations about the mean", squares_about_own_mean, {"domain": UNIT, "relax": 1e-9}),
+    ("products", lambda xy: sum((x - 0.5) * (y - 0.5) for x, y in xy), {"stability": 0.25, "domain": POINTS}),
     ("agreeing pairs", lambda x: agreeing_pairs(x[:8]), {"stability": 14, "domain": ["a", "b"]}),
     ("upper case", lambda x: [name.upper() for name in x], {"metric": "symmetric", "domain": str}),
     ("nobody at all", lambda _: None, {"stability": 0}),
@@ -110,6 +100,8 @@ SOUND: Sequence[tuple[str, Callable[[Any], Any], dict[str, Any]]] = (
     ("counts as a view", lambda x: {"a": len(x)}.values(), {"metric": "l1", "domain": AB}),
     ("long records", lambda x: int(sum(v.sum() for v in x)), {"domain": [np.zeros(2000), LONG]}),
     ("not a number as a key", lambda x: Counter(map(float, x)), {"metric": "l1", "domain": NAN}),
+    ("a mean of two at least", lambda x: sum(x) / len(x), {"stability": 0.5, "domain": [0.0, 1.0], "sizes": (2, 40)}),
+    ("cells", lambda x: np.bincount(x, None, 2), {"stability": 2, "metric": "l1", "domain": BITS, **REPLACED}),
     ("large numbers", lambda x: 10**400 * len(x), {"stability": 10**400}),
 )  # fmt: skip
 
@@ -148,6 +140,9 @@ def test_a_stage_is_proved_where_all_its_inputs_were_tried() -> None:
     assert finding.scope is not None
     assert finding.scope.inputs == sum(3**size for size in range(5))
     assert finding.scope.pairs == sum(size * 3**size for size in range(1, 5))
+    listed = found(lambda x: len(set(map(str, x))), {"domain": [None, "a", 2.5, "a"], "sizes": (1, 3)})
+    assert listed.scope is not None
+    assert listed.scope.inputs == sum(3**size for size in range(1, 4))
     by_one = found(lambda names: 2.0 * (len(names) == 4 and len(set(names)) == 3), {"domain": NAMES})
     assert by_one.verdict is Verdict.VIOLATED
 
@@ -186,7 +181,7 @@ def test_a_stage_moves_as_far_as_the_release_that_adds_noise_to_it_loses() -> No
     (moved,) = audit(Target.stage(alike, stability=1, domain=SIX, pairs=pairs), seconds=0.5)
     assert lost.verdict is moved.verdict is Verdict.VIOLATED
     assert "alike(records) + rng.laplace" in lost.reason
-    assert "loses ε = 5;" in lost.reason
+    assert lost.reason.endswith("claimed is ε = 1.0; the value that meets the draw moves by 5, in noise of scale 1")
     assert "5 apart, claimed are at most 1; noise scaled by the claim loses 5 ε" in moved.reason
 
 
@@ -346,6 +341,8 @@ def test_distances_agree_with_an_independent_count() -> None:
         {"domain": complex},
         {"domain": "abc"},
         {"domain": Domain(bounds=(0, 1))},
+        {"domain": UNIT, "sizes": (0, 2)},
+        {"sizes": (3, 1)},
     ],
 )
 def test_what_makes_no_stage_is_refused(given: dict[str, Any]) -> None:
