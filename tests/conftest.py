@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-collect_ignore = ["sample_project"]  # it is a project of its own, which test_plugin.py runs
-
 # A shell starts its background jobs so that they and what they start ignore Ctrl-C; tests send it to what they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
