@@ -22,7 +22,7 @@ for _name in ("CI", "BUILD_NUMBER"):
 PRELOADED = ("hypothesis", "pytest", "scipy.special", "attacklab.laws.proof", "experiments.targets")
 """What test modules import, for the process whose forks run their samplers: each fork would import it again."""
 
-LONGEST = ("test_exactdp.py", "test_plugin.py", "test_lines.py", "test_stages.py", "test_attacks.py")
+LONGEST = [f"test_{name}.py" for name in ("exactdp", "plugin", "lines", "reports", "align", "stages", "attacks")]
 """The files that take longest: they run first, so that no worker waits at the end for one of them."""
 
 gc.disable()  # until all is collected: what is made by then stays, and looking through it again and again takes time
