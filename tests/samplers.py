@@ -39,7 +39,7 @@ def count(answer: float, bits: RandomBits) -> int:
     return int(answer) + bits.repeat(signed)
 
 
-def endless(_answer: object, _bits: RandomBits) -> int:
+def endless(answer: object, bits: RandomBits) -> int:  # noqa: ARG001 - the form of a sampler
     while True:
         pass
 
