@@ -40,14 +40,14 @@ class Report(list[Finding]):
         return "\n".join(screen(self, more=MORE).lines()) if self else "no findings"
 
 
-def audit(release: Target | Stage | Callable[..., Any], /, attacks: Any = None, **given: Any) -> Report:
+def audit(release: Target | Stage | Callable[..., Any], /, attacks: Any = None, **options: Any) -> Report:
     """Audit a target, or a plain function with a claim.
 
     Args:
         release: a target; or a function of one value (and `rng`) that returns one noisy output; or a release or a
             sampler, as `attacklab audit` takes them; or a stage, made by `Target.stage`, of which no sample is drawn.
         attacks: which attacks run, all by default.
-        **given: the settings of `attacklab.auditing.referee.audit`, such as `seconds` and `seed`; for a stage, those of
+        **options: settings of `attacklab.auditing.referee.audit`, such as `seconds` and `seed`; for a stage, those of
             `attacklab.stages.search.stability`. For a function, its claim, such as `epsilon`, and what else a
             constructor of `Target` takes, such as `pairs` or `domain`. Its `kind` is "dataset" where these are pairs of
             datasets or a domain with a shape, and "noise" otherwise.
@@ -60,17 +60,17 @@ def audit(release: Target | Stage | Callable[..., Any], /, attacks: Any = None, 
             comes with a claim besides its own.
     """
     if isinstance(release, Stage):
-        if refused := given.keys() - inspect.signature(stability).parameters.keys() | (
+        if refused := options.keys() - inspect.signature(stability).parameters.keys() | (
             {"attacks"} if attacks else set()
         ):
             raise UsageTypeError(f"{release.name} is a stage, which draws nothing; leave out {', '.join(refused)}")
-        return Report([stability(release, **given)])
-    settings = {name: given.pop(name) for name in SETTINGS & given.keys()}
+        return Report([stability(release, **options)])
+    settings = {name: options.pop(name) for name in SETTINGS & options.keys()}
     if isinstance(release, Target):
-        if given:
-            raise UsageTypeError(f"{release.name} is a target with a claim of its own; leave out {', '.join(given)}")
+        if options:
+            raise UsageTypeError(f"{release.name} is a target with a claim of its own; leave out {', '.join(options)}")
         return Report(referee.audit(release, attacks, **settings))
-    shape = getattr(given.get("domain"), "shape", None)
-    related = any(getattr(pair, "relation", None) for pair in given.get("pairs", ()))
-    kind = Kind(given.pop("kind", Kind.DATASET if related or shape is not None else Kind.NOISE))
-    return Report(referee.audit(made_target(kind, release, **given), attacks, **settings))
+    shape = getattr(options.get("domain"), "shape", None)
+    related = any(getattr(pair, "relation", None) for pair in options.get("pairs", ()))
+    kind = Kind(options.pop("kind", Kind.DATASET if related or shape is not None else Kind.NOISE))
+    return Report(referee.audit(made_target(kind, release, **options), attacks, **settings))

@@ -109,9 +109,8 @@ def figures(data: dict[str, Any]) -> list[Figure]:
     columns = [*measured["attacks"], EXACT_LAW, CERTIFICATE]
     caption = (
         "Red: the largest advantage seen or, by the exact law, the δ that it needs at the claimed ε. Blue: proved on a "
-        "pair; ∀: for every pair of neighbours, by a certificate. Grey: the "
-        "smallest advantage that every pair tried would have shown. Yellow: undecided, or the target raised. White: "
-        "does not apply. Lilac, with a dot: not run."
+        "pair; ∀: for every pair of neighbours, by a certificate. Grey: the smallest advantage that every pair tried "
+        "would have shown. Yellow: undecided, or the target raised. White: does not apply. Lilac, with a dot: not run."
     )
 
     def shown(row: str, column: str) -> Cell:
@@ -148,19 +147,22 @@ def cell(findings: Sequence[Finding]) -> Cell:
         return NOT_RUN
     worst = decisive(findings)
     verdict = worst[0].verdict if worst else Verdict.NOT_APPLICABLE
-    if verdict is Verdict.VIOLATED and worst[0].attack == EXACT_LAW:
-        delta = max(finding.shown.delta_lower or 0.0 for finding in worst)
-        return Cell(verdict=verdict, text=_short(delta) if delta else "")  # a claim on divergences has no one δ
     if verdict is Verdict.VIOLATED:
-        advantages = (
-            abs(shown.advantage.estimate) for shown in (one.shown for one in worst) if shown.advantage is not None
-        )
-        return Cell(verdict=verdict, text=_short(max(advantages)))
+        return Cell(verdict=verdict, text=_violation(worst))
     if verdict is Verdict.NOT_DETECTED:
         powers = [one.samples.smallest_detectable or 0.0 for one in worst if one.samples]
         return Cell(verdict=verdict, text=_short(max(powers, default=0.0)))
     is_for_all = verdict is Verdict.PROVED and worst[0].attack == CERTIFICATE
     return Cell(verdict=verdict, text=EVERY_PAIR if is_for_all else "")
+
+
+def _violation(findings: Sequence[Finding]) -> str:
+    """The largest δ that a law gives, nothing for a claim on divergences; or the largest advantage."""
+    if findings[0].attack == EXACT_LAW:
+        delta = max(finding.shown.delta_lower or 0.0 for finding in findings)
+        return _short(delta) if delta else ""
+    advantages = [finding.shown.advantage for finding in findings if finding.shown.advantage is not None]
+    return _short(max(abs(advantage.estimate) for advantage in advantages))
 
 
 def _short(number: float) -> str:
@@ -181,28 +183,41 @@ def explain(data: dict[str, Any]) -> str:
     measured, by, cells = data["measured"], refuting(data), _by_cell(data)
     naive, exact = ([name for name in measured["targets"] if name.startswith(twin)] for twin in ("naive", "exact"))
     laws = {target: findings[0] for (target, column), findings in cells.items() if column == EXACT_LAW}
-    sought = [laws[name] for name in exact if name in laws]
-    proved = [law.evidence for law in sought if law.verdict is Verdict.PROVED]
-    proofs = [[finding.verdict for finding in cells.get((name, CERTIFICATE), ())] for name in exact]
-    refuted = {attack: sum(attack in by[name] for name in naive) for attack in measured["attacks"]}
+    certificates = [cells.get((name, CERTIFICATE), ()) for name in exact]
     return PARAGRAPHS["matrix"].format(
         measured=measured,
         attacks=len(measured["attacks"]),
-        naive=len(naive),
-        exact=len(exact),
-        by_samples=sum(bool(by[name] - {EXACT_LAW}) for name in naive),
-        by_attack="\n".join(f"| {attack} | {count} |" for attack, count in refuted.items() if count),
-        law_only=_listed([f"{name} ({needs(laws[name])})" for name in naive if by[name] == {EXACT_LAW}]),
-        unseen=_listed([name for name in naive if not by[name]]),
-        accused=_listed([name for name in exact if by[name] - {EXACT_LAW}]),
-        accused_by_law=_listed([name for name in exact if by[name] == {EXACT_LAW}]),
-        kept=sum(not by[name] for name in exact),
-        sought=len(sought),
-        proved=len(proved),
-        with_slack=sum(isinstance(evidence, Laws) and evidence.slack for evidence in proved),
-        certified=sum(Verdict.PROVED in proof for proof in proofs),
         spared=len(measured["spared"]),
+        certified=sum(any(finding.verdict is Verdict.PROVED for finding in findings) for findings in certificates),
+        **_of_naive(naive, by, laws, measured["attacks"]),
+        **_of_exact(exact, by, [laws[name] for name in exact if name in laws]),
     )
+
+
+def _of_naive(names: Sequence[str], by: dict[str, set[str]], laws: Any, attacks: Sequence[str]) -> dict[str, Any]:
+    """How many naive mechanisms samples refute, each attack among them, and which only a law refutes, or nothing."""
+    refuted = {attack: sum(attack in by[name] for name in names) for attack in attacks}
+    return {
+        "naive": len(names),
+        "by_samples": sum(bool(by[name] - {EXACT_LAW}) for name in names),
+        "by_attack": "\n".join(f"| {attack} | {count} |" for attack, count in refuted.items() if count),
+        "law_only": _listed([f"{name} ({needs(laws[name])})" for name in names if by[name] == {EXACT_LAW}]),
+        "unseen": _listed([name for name in names if not by[name]]),
+    }
+
+
+def _of_exact(names: Sequence[str], by: dict[str, set[str]], laws: Sequence[Finding]) -> dict[str, Any]:
+    """Which exact mechanisms something refutes, how many nothing does, and what their laws prove."""
+    proved = [law.evidence for law in laws if law.verdict is Verdict.PROVED]
+    return {
+        "exact": len(names),
+        "accused": _listed([name for name in names if by[name] - {EXACT_LAW}]),
+        "accused_by_law": _listed([name for name in names if by[name] == {EXACT_LAW}]),
+        "kept": sum(not by[name] for name in names),
+        "sought": len(laws),
+        "proved": len(proved),
+        "with_slack": sum(isinstance(evidence, Laws) and evidence.slack for evidence in proved),
+    }
 
 
 def needs(finding: Finding) -> str:

@@ -67,7 +67,7 @@ class SystemBits(RandomBits):
 
 
 class _Numbers:
-    """Draws numbers of one law and counts them, which is public."""
+    """Draws numbers of one law and counts them. How many were drawn is public, so the method may depend on it."""
 
     def __init__(self, law: Law) -> None:
         self._law, self._drawn = law, count()
@@ -85,7 +85,7 @@ _numbers = lru_cache(maxsize=64)(_Numbers)
 
 @cache
 def _expander() -> Callable[[int], bytes] | None:
-    """Return a function that makes so many bytes of 256 bits of the system's, if there is a cipher for it."""
+    """Return a function of a size that expands 256 bits of the system to that many bytes; None without a cipher."""
     try:
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms

@@ -193,7 +193,7 @@ def report_noisy_max(
 def above_threshold(
     *, epsilon: Number, threshold: Number, positives: int = 1, sensitivity: Number = 1, step: Number
 ) -> Release[tuple[bool, ...], ApproximateDP]:
-    """Return which answers of a stream are above a noisy threshold, until so many were: ε-DP for any number of answers.
+    """Return which answers of a stream are above a noisy threshold, until `positives` were: ε-DP, however many come.
 
     Half of ε goes to the threshold's noise, half to that of the answers. There is no `law`: a stream of n answers has
     up to 2^n outputs.

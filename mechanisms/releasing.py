@@ -126,7 +126,7 @@ class NoisyLaw:
         return Bounds(max(here.lower - beyond.upper, Fraction(0)), here.upper - beyond.lower)
 
     def _from(self, steps: int) -> Bounds:
-        """Enclose the probability of so many steps from 0 or more."""
+        """Enclose the probability of this many steps from 0 or more."""
         if abs(steps) > LIMIT or steps == -LIMIT:
             return Bounds(*[Fraction(int(steps < 0))] * 2)
         return _bounds(self.noise.tail(steps - self.answer, _PRECISION))
@@ -306,7 +306,7 @@ def _range(part: Any) -> tuple[Fraction, Fraction] | None:
 
 
 def _require_within(ends: tuple[Fraction, Fraction] | None, data: Any) -> None:
-    """Refuse a number that would not count as itself."""
+    """Refuse NaN, and numbers that the mechanism would clamp."""
     lower, upper = ends or (-math.inf, math.inf)
     for number in np.ravel(np.asarray(data, dtype=object)).tolist():
         if not lower <= exact("a number", number) <= upper:

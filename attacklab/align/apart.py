@@ -47,7 +47,7 @@ class Excess:
     Attributes:
         loss: the largest that was met, in words.
         epsilon: the loss, where the claim is a pure one.
-        by_unit: what each draw has of it; none where the code after the draws is what differs.
+        by_unit: the share of each draw in it; empty where the code after the draws is what differs.
         moved: how far the value moves that meets the draw which shifts most, in words; empty if that is not known.
     """
 

@@ -169,7 +169,7 @@ def _not_passed(
 
 
 def _is_too_coarse(outputs: Sequence[Parts], common: dict[str, Any]) -> bool:
-    """Whether numbers of this size count as equal that are further apart than a small part of the noise."""
+    """Whether outputs are so large that the rounding allowed in comparing them exceeds a small part of the noise."""
     difference = max(parts.rounding * (2 * abs(number) + 1) for parts in outputs for number in (0.0, *parts.vector()))
     return common["scale"] is not None and difference > FINE * common["scale"]
 

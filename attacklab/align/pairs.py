@@ -68,7 +68,7 @@ def _by_change(pairs: Iterable[NeighbouringPair]) -> Iterator[NeighbouringPair]:
 
 
 def _records(target: Target, lower: float, upper: float) -> Iterator[NeighbouringPair]:
-    """Records at the bounds and between; and so many that a sum of them rounds, or wraps around."""
+    """Records at the bounds and between, in numbers at which a sum of them rounds or wraps around."""
     relations = (Relation.ADD_REMOVE, Relation.SUBSTITUTE) if target.relation is None else (target.relation,)
     ordinary = Domain(shape=Records(least=1, most=MOST_RECORDS), bounds=(lower, upper)).pairs(target.relation)
     wrapping = [math.ceil(2**bits / abs(upper)) for bits in (7, 15) if 2**bits < MOST_SUMMED * abs(upper)]

@@ -81,8 +81,8 @@ def _neighbours(template: NeighbouringPair, lower: float, upper: float) -> Any:
     record = strategies.tuples(*[number] * sample.shape[1]) if sample.ndim == 2 else number
     is_substitute = len(sample) == len(as_array(template.second))
 
-    def pair(others: list[Any], one: Any, other: Any, place: int) -> NeighbouringPair:
-        sides = [*others[:place], one, *others[place:]], [*others[:place], other, *others[place:]]
+    def pair(others: list[Any], record: Any, substitute: Any, place: int) -> NeighbouringPair:
+        sides = [*others[:place], record, *others[place:]], [*others[:place], substitute, *others[place:]]
         first, second = sides if is_substitute else (sides[0], others)
         arrays = [np.array(rows, sample.dtype).reshape(-1, *sample.shape[1:]) for rows in (first, second)]
         return NeighbouringPair(arrays[0], arrays[1], template.relation)

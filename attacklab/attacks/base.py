@@ -139,7 +139,7 @@ class OfKinds:
         cls._kinds = frozenset(kinds)
 
     def applies_to(self, target: Target) -> bool:
-        """Whether the target is of such a kind."""
+        """Whether the attack is for targets of this kind."""
         return target.kind in self._kinds
 
 
@@ -170,7 +170,7 @@ class FunctionAttack:
         return self.find.__name__
 
     def applies_to(self, target: Target) -> bool:
-        """Whether the target is of such a kind."""
+        """Whether the attack is for targets of this kind."""
         return target.kind in self.kinds
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:

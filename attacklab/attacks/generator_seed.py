@@ -107,6 +107,6 @@ def _first_draws(draws: Draws, seeds: range) -> Doubles:
 
 
 def _is_only_from(outputs: Outputs, *, here: Doubles, there: Doubles) -> NDArray[np.bool_]:
-    """Which outputs are among the ones, and not among the others."""
+    """Which outputs are among the doubles `here` but not among those `there`."""
     values = as_released(outputs)
     return np.isin(values, here) & ~np.isin(values, there)

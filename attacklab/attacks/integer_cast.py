@@ -49,7 +49,7 @@ HEIGHTS = tuple((2**power + math.isqrt(5 * 4**power)) // 2 for power in (*range(
 """How many steps from 0 answers are looked at: the golden ratio times powers of 2, which every format has to round."""
 
 PROBED, CONFIRMED = 5, 31  # how many outputs stand for the typical one in the search, and to show that a step is a jump
-WITHOUT_JUMP = 2  # after so many heights at which outputs have moved away without a jump, no more are looked at
+WITHOUT_JUMP = 2  # after this many heights at which outputs have moved away without a jump, no more are looked at
 
 SPREADS = 4.0
 """By how many interquartile ranges a typical output must move: for five of Laplace's law, chance does it one time in
@@ -69,7 +69,7 @@ def integer_cast(target: Target, probe: Probe) -> Iterator[Scenario]:
     tie = None
     if target.sensitivity >= 1 and isinstance(least, int):
         scales = target.sensitivity / min(target.claim.nominal.epsilon, 1.0)
-        tie = tie_between_floats(inferred(outputs).form, 256 * scales)  # floats so many noise scales apart
+        tie = tie_between_floats(inferred(outputs).form, 256 * scales)  # floats this many noise scales apart
     if tie is None or not axis.jumps(tie, tie + 1):
         found = axis.first_jump()
         if found is not None:

@@ -72,7 +72,7 @@ LOOKED_AT = 64
 """How many outputs of each dataset are drawn where a pair is looked at closely."""
 
 CLOSER_LOOKS = 4
-"""At most so many pairs are looked at closely; the first whose sides differ ends it."""
+"""At most this many pairs are looked at closely; the first whose sides differ ends it."""
 
 LEAST_RATIO = 3.0
 """By which factor `LOOKED_AT` outputs of either side must differ in spread: those of one Laplace law do about once in
@@ -189,7 +189,7 @@ def _spread(values: NDArray[np.float64] | None) -> float | None:
 
 
 def _ratio(spreads: Sequence[float | None]) -> float:
-    """How many times the one spread the other is; 0 if one is not known, or there is none on either side."""
+    """The larger spread divided by the smaller one; 0 if a spread is not known, or both are 0."""
     known = [spread for spread in spreads if spread is not None and math.isfinite(spread)]
     if len(known) < len(spreads) or not any(known):
         return 0.0

@@ -28,7 +28,7 @@ Forms = NDArray[np.uint64]
 
 _CONSTANT = np.uint64(1) << np.uint64(63)
 
-_TIDIED = 512  # after so many unknowns are solved for, equations that follow from those already used are dropped
+_TIDIED = 512  # after this many unknowns are solved for, equations that follow from those already used are dropped
 
 GLANCED = 40
 """So many outputs after the first 624 come from twice as many of those, of which most bits are known. So noise of

@@ -72,7 +72,7 @@ class View:
 
         Args:
             outputs: one row a trial.
-            answers: how many outputs a row holds; both arrays then have so many columns.
+            answers: how many outputs a row holds; both arrays then have this many columns.
         """
         single = outputs.reshape(-1, *outputs.shape[2:]) if answers > 1 else outputs
         seen = self.released.numbers(self.feature(single))
@@ -245,7 +245,7 @@ def _sensitivities(target: Target, side: Any) -> Iterable[float]:
 
 
 def _scales(target: Target, side: Any, deviation: float, scale_of: ScaleOf) -> list[tuple[float, float]]:
-    """Scales and rates that fit the deviation; of additive noise the textbook's own first, whatever the deviation."""
+    """Scales and rates that fit the deviation of the outputs; for additive noise also those of the textbook, first."""
     if target.noise_scale is not None:
         unsplit, split = [(target.noise_scale, 1 / target.noise_scale)], []
     else:

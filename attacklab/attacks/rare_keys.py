@@ -17,7 +17,7 @@ from attacklab.model.neighbours import NeighbouringPair, as_array
 from attacklab.model.targets import Kind, Outputs, Target
 
 MOST_PAIRS = 64  # how many pairs are searched for a key
-DEEPEST = 4  # so many levels of inputs and outputs are looked through
+DEEPEST = 4  # this many levels of inputs and outputs are looked through
 
 
 def rare_keys(target: Target, probe: Probe) -> Iterator[Scenario]:

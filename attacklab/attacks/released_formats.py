@@ -30,7 +30,7 @@ from attacklab.model.targets import Outputs
 DRAWN = 96  # how many outputs are drawn where nothing but their format matters
 
 LOOKED_AT = 256
-"""How many outputs are looked at, if there are so many: decimal texts of binary32 numbers say little each."""
+"""How many outputs are looked at, if there are this many: decimal texts of binary32 numbers say little each."""
 
 LEAST = 1e-290
 """Numbers nearer to 0 are not looked at: below it there is no room for their last places, binary or decimal."""
@@ -43,9 +43,9 @@ ROUNDED_TWICE = 1 + 2.0**-20  # the relative error of half a decimal step comput
 STEP_ULPS = 64
 """How many last places of the largest value multiples of a step may be off, and how far apart they must be besides."""
 
-FEWEST_LARGER = 16  # so many numbers on a lattice are all even multiples of its step with a negligible probability only
+FEWEST_LARGER = 16  # this many numbers on a lattice are all even multiples of its step with negligible probability
 
-MOST_DIGITS = 15  # doubles hold every decimal number of so many digits apart
+MOST_DIGITS = 15  # doubles hold every decimal number of this many digits apart
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,8 +63,8 @@ COLLECTED = 1 << 9  # how many calls of one trial the bet is learned from, once 
 ENOUGH = 3.0  # the evidence, in nats, that further calls must show for a pair to be judged
 
 OFTEN = 0.1
-"""So often an output must have been seen before, and never from the other input, whatever the evidence: at a large ε,
-evidence takes more calls than these."""
+"""The least share of outputs that repeat earlier ones, where none of the other input does. It counts as enough at a
+large ε, at which these calls are too few for evidence."""
 
 APART = 4.0
 """Numbers lie on a grid if their differences are whole steps; half of the differences may have at most this many."""

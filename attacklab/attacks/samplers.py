@@ -136,7 +136,7 @@ def marked(certain: Bools, rows: Integers) -> Bools:
 
 
 def _enumerated(counts: Integers) -> tuple[Integers, Integers]:
-    """0 … count − 1 for each count: which count each number belongs to, and the number."""
+    """Two arrays that list 0 … count − 1 for each count in turn: the index of the count, and the number."""
     owners = np.repeat(np.arange(len(counts)), counts)
     return owners, np.arange(len(owners)) - (np.cumsum(counts) - counts)[owners]
 
@@ -324,8 +324,8 @@ LATTICES = (50, 52, 53)  # exponents g of the multiples of 2^−g that are tried
 
 Step = Callable[[Floats], Floats]
 Numbers = tuple[int, Step, Step, Step]
-"""What may be multiplied: how many on either side are searched; the one nearest to a value, those next above and below.
-"""
+"""The numbers x that a sampler may multiply: how many are searched on either side; then functions that give the one
+nearest to a value, the next above and the next below."""
 
 
 def product(
@@ -337,7 +337,7 @@ def product(
     divides: bool,
     numbers: Callable[[Format], Numbers],
 ) -> Bools:
-    """Whether y is the answer plus σ times some of the numbers, or plus such a number divided by the rate.
+    """Whether each output y is the answer plus σ·x, or plus x divided by the rate, for one of the numbers x.
 
     x ↦ fl(f(D) + fl(σ·x)) never decreases, and differs from f(D) + σ·x by at most half an ulp of y and one rounding of
     σ·x. If the first of these is far larger, (y − f(D))/σ itself is such an x whenever there is one. If not, any such x
@@ -505,7 +505,7 @@ def _polar(
 
 
 def _agrees(sums: Floats, outputs: Floats, half_widths: Doubles, rows: Integers, column: int) -> Bools:
-    """Which numbers are the outputs of their rows, as far as these are known."""
+    """Which sums equal the output of their row, up to its half-width."""
     return np.asarray(np.abs(sums - outputs[rows, column]) <= half_widths[rows, column])
 
 

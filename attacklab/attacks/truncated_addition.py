@@ -59,7 +59,7 @@ NEAREST_LOGIT, FARTHEST_LOGIT, SPACING_NATS = 2.5, 6.0, 0.75
 FINEST_NATS = 0.25
 """How much a weight should change in one unit of depth, at the most, where utilities need not be whole."""
 
-NOISE_FROM = 256  # a target whose outputs of so many light outcomes are dear draws noise for each outcome
+NOISE_FROM = 256  # a target whose outputs of this many light outcomes are dear draws noise for each outcome
 NOISY_OUTPUTS = 1 << 7  # how many outputs of more outcomes than those are drawn at a depth of such a target
 
 CONFIRMING = 4

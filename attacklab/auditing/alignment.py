@@ -124,7 +124,7 @@ def alignment(
         seed: of all draws.
         seconds: how long it may take, about; half of it for aligning. It is meant as a last resort, because what is
             found may then not be found again.
-        trials: the black box judges an event on so many outputs of either input at most.
+        trials: the black box judges an event on this many outputs of either input at most.
         alpha: the probability of a false alarm.
         again: the line that replays it, given the trials.
 
@@ -240,7 +240,7 @@ def _sampled(study: _Study, site: Site, audit: Audit, rounds: Sequence[int], alp
             break
     if not findings:
         return _finding(study, Verdict.INCONCLUSIVE, f"{why}{besides}", pair, made), done
-    named: dict[str, Any] = {"attack": NAME, "target": study.target.name}
+    named: dict[str, Any] = {"attack": NAME, "target": study.target.name, "target_version": study.target.version}
     for finding in findings:
         if finding.refutes:
             reason = f"{_site_text(site)}: {made.reason}; {finding.reason}"

@@ -43,8 +43,8 @@ AHEAD = 32
 """Draws that an executor has at once: each is of at most some megabytes, and those behind a decision are wasted."""
 
 KEPT_BYTES = 1 << 24
-"""The C library of Linux returns freed blocks to the system, and new pages cost more than the outputs in them: a fast
-release takes four times as long. It keeps blocks up to the size of the largest one that was ever freed."""
+"""A block of this size is freed once at the start, so that the C library of Linux keeps blocks up to it for later use.
+Without that it returns them to the system, and a fast release takes four times as long."""
 
 
 class Request(NamedTuple):

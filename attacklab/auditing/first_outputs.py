@@ -38,7 +38,7 @@ INSTALLED = re.compile(
 VARY = "If it is, give a pair on which its outputs vary"
 
 SECONDS = 5.0
-"""After how long no more are drawn."""
+"""Seconds after which no further outputs are drawn."""
 
 
 def without_variety(target: Target, seed: int) -> Finding | None:

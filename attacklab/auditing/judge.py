@@ -94,7 +94,7 @@ class Rules:
     draws: Draws
     seed: int  # what all randomness is derived from
     spend_all: bool = False  # whether to go on to the last trial whatever has been seen before
-    enough: int | None = None  # after so many trials no more are drawn unless they may still refute the claim
+    enough: int | None = None  # after this many trials no more are drawn unless they may still refute the claim
     report: Callable[[str], object] = lambda _: None  # is told after every batch how far the audit is
 
     @property
@@ -253,7 +253,7 @@ class PlannedScenario:
         """The candidate that promises most, the point at which it does, and what was seen of it.
 
         No more is drawn once one surely breaks the claim; nor, of a sample that is larger than for `DEFAULT_TRIALS`,
-        once none may refute it in so many trials.
+        once none may refute it in this many trials.
         """
         points, enough = points_of(claim), choosing_trials(claim, DEFAULT_TRIALS)
         with contextlib.closing(self.looks(sample, seconds=seconds)) as looks:
@@ -342,7 +342,7 @@ def is_settled(claim: PrivacyClaim, seen: Counts, alpha: float) -> bool:
 
 
 def may_refute(claims: Sequence[PrivacyClaim], seen: Sequence[Counts], trials: int, alpha: float) -> bool:
-    """Whether rates near those of some event of a sample would refute one of several claims in so many trials."""
+    """Whether rates near those of some event of a sample would refute one of several claims in this many trials."""
     hits = np.array([(counts.first, counts.second) for counts in seen])
     lower, upper = clopper_pearson(hits, seen[0].trials, PLAUSIBLE)
     apart = (upper[:, 0], lower[:, 1]), (lower[:, 0], upper[:, 1])
@@ -460,7 +460,7 @@ class Prober:
         Raises:
             OutsideDomain: the domain does not hold the input.
             TargetError: the target failed.
-            OutOfTime: the clock leaves no time for so many.
+            OutOfTime: the clock leaves no time for this many.
             _NotNumbers: numbers are needed, and the outputs are something else.
         """
         cast = self._target.cast(input_)

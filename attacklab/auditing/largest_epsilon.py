@@ -37,14 +37,14 @@ from attacklab.model.findings import FAILURE, Counts, Finding, Verdict, lower_te
 from attacklab.model.floats import require_ieee_arithmetic
 
 CHOOSING_DOUBT = 100.0
-"""Choosing goes by a bound at so many times smaller an α: the best of many has been lucky, a rare event most of all.
-Where that bound is 0 for several events, the bound at α decides, and then the rates that were seen."""
+"""Events are chosen by a bound at an α that is smaller by this factor: the best of many has been lucky, a rare event
+most of all. Where that bound is 0 for several events, the bound at α decides, and then the rates that were seen."""
 
 FINALISTS = 4
 """How many scenarios are counted again."""
 
 AGAIN = 2
-"""They are counted again on one trial for so many that will judge."""
+"""They are counted again on one trial for this many that will judge."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def _judged(bet: _Bet, trials: int, alpha: float) -> Finding:
 
 
 def _counted(planned: PlannedScenario, sample: Sample) -> tuple[list[Counts], bool]:
-    """The counts of the events, and whether they are of outputs drawn one a call: so are all after a refusal."""
+    """The counts of the events, and whether each output was drawn by its own call, as all are once a call failed."""
     try:
         (counts,) = planned.looks(sample)
     except Refused:

@@ -64,7 +64,7 @@ FEWEST_SECONDS = 0.1
 """They take no longer than that."""
 
 SLOW = 1e-3
-"""From so many seconds an output on, time is too dear to go on after a claim is refuted."""
+"""From this many seconds an output on, time is too dear to go on after a claim is refuted."""
 
 ALIGNED_SHARE = 1 / 16
 """The part of a run's α that the alignment has, beside attacks."""
@@ -158,7 +158,7 @@ def _settings(
 ) -> tuple[int | None, float, int]:
     """The trials, α and the seed as Python's own numbers; JSON holds none of numpy."""
     if to_the_end and seconds is not None:
-        raise UsageError("the largest epsilon, and all trials, are not for a time; leave out seconds")
+        raise UsageError("spend_all and maximise_epsilon need a number of trials; give trials in place of seconds")
     if to_the_end and trials is None:
         trials = DEFAULT_TRIALS
     _require_settings(trials, seconds, alpha, seed)
@@ -325,7 +325,7 @@ class Turn:
         return max(step for step in STEPS if step == STEPS[0] or self._cost(self.clock, step) <= self.seconds)
 
     def _cost(self, clock: Clock, trials: int) -> float:
-        """The seconds that so many trials take: to find scenarios that are learned, to choose and to judge."""
+        """The seconds that this many trials take: to find scenarios that are learned, to choose and to judge."""
         larger = sized(self.attack, trials)
         learning = larger.looks if isinstance(larger, Learning) and larger != self.learned else 0
         seconds = cost(learning, clock.rate)

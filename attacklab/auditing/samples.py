@@ -84,7 +84,7 @@ class Sample:
     trials: int  # the most to draw
     spend_all: bool  # whether the evidence is looked at after the last trial only
     output_bytes: int = NUMBER_BYTES  # about how large an output is; a batch holds fewer if they are large
-    first_look: int = FIRST_LOOK  # before so many trials the evidence is not looked at
+    first_look: int = FIRST_LOOK  # before this many trials the evidence is not looked at
     one_by_one: bool = False  # whether each output is drawn by a call of its own, in which the target may fail
 
     @property

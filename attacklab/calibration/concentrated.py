@@ -32,7 +32,7 @@ AGREED = 1e-6
 """Bounds that differ by less than this part are close enough."""
 
 LEAST_MIXED = 60
-"""The first answer of a witness is given less often by a part of 2^−60 at least."""
+"""The probability of a witness's first answer is lowered by at least 2^−60 of itself."""
 
 LOG_ORDERS = (-28.0, 700.0)
 """The range of ln(α − 1) that is searched for the best order α of `conversion`."""

@@ -39,7 +39,7 @@ COARSE, FINER = 64, 8
 """A release is first put on so many cells; a finer grid has at most so many times as many."""
 
 MOST_CELLS = 1 << 20
-"""From so many cells of a composition on no finer grid is tried; the enclosure then stays as wide as it is."""
+"""A grid of a composition gets no finer than this many cells; the enclosure then stays as wide as it is."""
 
 SPARE_BITS, BEYOND_BITS = 48, 20
 """A mass has so many bits more than δ; and what lies beyond the grid is about 2^−BEYOND_BITS of δ."""
@@ -102,7 +102,7 @@ def delta(parts: Sequence[Part], epsilon: float, *, width: float = 1e-3) -> Inte
 
 
 def epsilon(parts: Sequence[Part], delta: float, *, width: float = 1e-4) -> Interval:
-    """Enclose the least ε at which a composition is (ε, δ)-DP; see `delta`, and `width` is a part of ε."""
+    """Enclose the least ε at which a composition is (ε, δ)-DP; see `delta`; `width` is relative to ε."""
     if not 0 < delta < 1:
         raise UsageError(f"delta must lie in (0, 1), not {delta}")
 
@@ -133,7 +133,7 @@ def _refined(
     """
     parts = tuple(parts)
     if not parts or not width > 0:
-        raise UsageError(f"a composition has a part at least, and width is above 0, not {parts} and {width}")
+        raise UsageError(f"a composition needs at least one part, and a width above 0, not {parts} and {width}")
     lower = upper = gmpy2.mpfr(0)
     step = max(high - low for low, high in (_reach(part, SPARE_BITS) for part in parts)) / COARSE
     for is_removed in (False, True):
@@ -229,9 +229,9 @@ def _fitted(parts: Sequence[Part], step: float) -> float:
 
 
 def _event(part: Part, loss: Any) -> tuple[Any, Any]:
-    """What the outcomes that lose at least so much have under P and under Q.
+    """The probabilities, under P and under Q, of all outcomes whose privacy loss is at least `loss`.
 
-    An outcome whose loss is this one to nearly all bits may be missing, or be among them though it loses less.
+    An outcome whose loss agrees with `loss` in nearly all bits may be counted on the wrong side.
     """
     doubt = _flint().arb(0, _ball(2) ** (16 - _flint().ctx.prec))
     if part.rate < 1:
@@ -393,10 +393,10 @@ class _Losses(NamedTuple):
     infinite: int = 0
 
     def and_then(self, other: _Losses, spared: int, *, is_upper: bool) -> _Losses:
-        """Both together.
+        """The losses of both parts together.
 
-        Losses at the ends, as many as have a mass of `spared` together, are raised to others and to infinity from
-        above, and lowered to others and dropped from below.
+        At both ends, losses of a mass of `spared` in all are moved to keep the list short: up (the largest to
+        infinity) if this bounds from above, else down (the smallest are dropped).
         """
         one = _flint().fmpz(1)
         masses, unit = self.masses * other.masses, _flint().fmpz(1 << self.bits)

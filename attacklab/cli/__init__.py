@@ -7,8 +7,6 @@ Exit statuses are those of `Status`. A user's mistake ends in one line on standa
 status of both is 2.
 """
 
-from __future__ import annotations
-
 import importlib
 import io
 import os
@@ -36,13 +34,13 @@ class Command(NamedTuple):
 
 COMMANDS = (
     Command("list", "list_", "List what there is to attack or run; explain a flaw."),
-    Command("run", "run", "Run experiments (in a clone); write data, figures and a page."),
+    Command("run", "clone", "Run experiments (in a clone); write data, figures and a page.", "run"),
     Command("audit", "audit", "Run every attack that applies against a target."),
     Command("prove", "prove", "Decide a claim by exact laws or by a certificate."),
     Command("poc", "audit", "Write a finding as one script that shows it to a maintainer.", "poc"),
     Command("calibrate", "cases", "Hold a formula for noise to certified bounds.", "calibrate"),
-    Command("demo", "classroom", "Show attacks live, on naive and exact twins (in a clone).", "demo"),
-    Command("challenge", "classroom", "List challenges, or judge what was handed in (in a clone).", "challenge"),
+    Command("demo", "clone", "Show attacks live, on naive and exact twins (in a clone).", "demo"),
+    Command("challenge", "clone", "List challenges, or judge what was handed in (in a clone).", "challenge"),
     Command("vectors", "cases", "Hold a program to the test vectors.", "vectors"),
 )
 

@@ -1,7 +1,5 @@
 """`attacklab audit`: attacks against one target; `attacklab poc`: what they found, as a script."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -45,24 +43,22 @@ def command(
     verbose: Verbose = None,
 ) -> None:
     """Run every attack that applies against a target."""
-    if asked.target and asked.target.endswith(".py") and Path(asked.target).is_file():
-        raise UsageError(_choices(Path(asked.target)))
+    _require_name(asked.target or "")
     known: dict[str, Attack] = {known.name: known for known in ALL_ATTACKS}
-    chosen = [by_name(name, known, "attack") for name in dict.fromkeys(attack)] if attack else None
+    chosen = [by_name(name, known, "attack") for name in dict.fromkeys(attack or ())]
     settings = project_settings(Path.cwd()) if asked == TargetOptions() else Settings()
     targets = settings.targets or (asked,)
     if html and len(targets) > 1:
         raise UsageError(f"--html shows one target, and {TABLE} has {len(targets)}; name one")
     files = Files(json, sarif, html)
-    files.require_writable()
-    share = (settings.alpha if settings.alpha and alpha == DEFAULT_ALPHA else alpha) / len(targets)
+    share = (settings.alpha if alpha == DEFAULT_ALPHA else alpha) / len(targets)
     options = {"trials": trials, "alpha": share, "seed": seed, "say": say if verbose else _silent}
-    given = {"--attack": attack, "--trials": trials, "--alpha": alpha != DEFAULT_ALPHA, "--workers": workers}
-    sampled = [] if settings.targets else [name for name, value in given.items() if value]
-    audited, failed = _each(targets, lambda each: _findings(each, chosen, workers, options, sampled), files, verbose)
+    of_samples = {"--attack": attack, "--trials": trials, "--alpha": alpha != DEFAULT_ALPHA, "--workers": workers}
+    refused = [] if settings.targets else [name for name, value in of_samples.items() if value]
+    audited, failed = _each(targets, lambda each: _findings(each, chosen, workers, options, refused), files, verbose)
     files.write(audited, verbose)
     statuses = [settings.status_of(findings) for _, findings in audited] + [Status.FAILED] * failed
-    raise typer.Exit(next((status for status in (Status.REFUTED, Status.FAILED) if status in statuses), Status.OK))
+    raise typer.Exit(Status.REFUTED if Status.REFUTED in statuses else max(statuses))
 
 
 def _each(
@@ -90,33 +86,33 @@ def _each(
 
 def _findings(
     asked: TargetOptions,
-    chosen: Sequence[Attack] | None,
+    chosen: Sequence[Attack],
     workers: str | None,
     options: Mapping[str, Any],
-    settings_of_samples: Sequence[str],
+    refused: Sequence[str],
 ) -> list[Finding]:
-    """The findings of one target, by the attacks that were chosen or by all."""
+    """The findings of one target, by the attacks that were chosen or by all; a stage refuses some options."""
     elsewhere = asked.elsewhere()
     loaded = asked.load()
     if isinstance(loaded, Stage):
-        if settings_of_samples:
-            told = ", ".join(settings_of_samples)
-            raise UsageError(f"{loaded.name} is a stage, which draws nothing; leave out {told}")
-        found = stability(loaded, relax=asked.relax or 0.0, seed=options["seed"])
+        if refused:
+            raise UsageError(f"{loaded.name} is a stage, which draws nothing; leave out {', '.join(refused)}")
+        finding = stability(loaded, relax=asked.relax or 0.0, seed=options["seed"])
         replay = f"attacklab audit {asked.spec()} --seed {options['seed']}"
-        return [replace(found, spec=asked.spec() if found.refutes else "", replay=replay)]
+        return [replace(finding, spec=asked.spec() if finding.refutes else "", replay=replay)]
     if asked.relax is not None:
         raise UsageError(f"--relax is for stages, and {loaded.name} is not one; leave it out, or add --kind stage")
-    constant = without_variety(loaded, options["seed"])
-    if constant:
+    if constant := without_variety(loaded, options["seed"]):
         return [constant]
-    settings = {**options, "spec": asked.spec(), "load": elsewhere.load}
+    spec, alignment = asked.spec(), AlignmentAttack()
     with executor(workers, asked.library) as (drawing, here_seconds), status_line(error_console()) as report:
-        settings |= {"report": report, "executor": drawing, "here_seconds": here_seconds}
-        findings = audit(loaded, chosen or [*ATTACKS, AlignmentAttack()], **settings)
-    findings = [replace(one, spec=asked.spec()) if one.refutes else one for one in findings]
-    # what was not asked for is left out where it has no pair
-    return [one for one in findings if chosen or one.attack != AlignmentAttack().name or one.pair is not None]
+        where: dict[str, Any] = {"executor": drawing, "here_seconds": here_seconds, "load": elsewhere.load}
+        findings = audit(loaded, chosen or [*ATTACKS, alignment], **options, **where, spec=spec, report=report)
+    return [
+        replace(finding, spec=spec if finding.refutes else finding.spec)
+        for finding in findings
+        if chosen or finding.attack != alignment.name or finding.pair is not None  # else nobody asked for it
+    ]
 
 
 def poc(
@@ -131,14 +127,17 @@ def poc(
     typer.echo(proof_of_concept(chosen_finding(read_record(findings)["findings"], attack)), nl=False)
 
 
-def _choices(file: Path) -> str:
-    """What to do where a file was named and nothing in it."""
-    commands = commands_for(file)
+def _require_name(target: str) -> None:
+    """Refuse a file without a name; print a command for each mechanism in it."""
+    if not (target.endswith(".py") and Path(target).is_file()):
+        return
+    commands = commands_for(Path(target))
     if not commands:
-        return f"{file} has nothing that looks like a mechanism; name a function of it: attacklab audit {file}:NAME"
+        name_one = f"name a function of it: attacklab audit {target}:NAME"
+        raise UsageError(f"{target} has nothing that looks like a mechanism; {name_one}")
     for command in commands:
         typer.echo(command)
-    return f"name a mechanism of {file}; these look like one (with the ε that it claims)"
+    raise UsageError(f"name a mechanism of {target}; these look like one (replace EPSILON by the ε that it claims)")
 
 
 @contextlib.contextmanager

@@ -1,7 +1,5 @@
 """`attacklab calibrate` and `attacklab vectors`: a formula or a program, held to many cases."""
 
-from __future__ import annotations
-
 import contextlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 from rich.text import Text
+from typer import Argument, Option
 
 from attacklab.auditing.referee import DEFAULT_ALPHA
 from attacklab.calibration import QUANTITIES, CalibrationFinding, Quantity, quantity
@@ -30,18 +29,20 @@ if TYPE_CHECKING:
 SHOWN = 10
 """Findings of one verdict that are printed of a long list."""
 
+QUANTITY, FORMULA = "What the formula computes [default: list all]", "path/file.py:function or package.module:function"
+PROGRAM, VECTORS = (
+    "Check this program, which answers requests on its input",
+    "Files of vectors [default: all in vectors/]",
+)
+
 FOLDER = Path("vectors")
 COLUMNS = {Verdict.PROVED: 0, Verdict.NOT_DETECTED: 0, Verdict.VIOLATED: 1, Verdict.ERROR: 2, Verdict.NOT_APPLICABLE: 3}
 """Where a verdict is counted: right, wrong, error, skipped."""
 
 
 def calibrate(
-    about: Annotated[
-        str | None, typer.Argument(metavar="QUANTITY", help="What the formula computes [default: list all]")
-    ] = None,
-    target: Annotated[
-        str | None, typer.Argument(metavar="TARGET", help="path/file.py:function or package.module:function")
-    ] = None,
+    about: Annotated[str | None, Argument(metavar="QUANTITY", help=QUANTITY)] = None,
+    target: Annotated[str | None, Argument(metavar="TARGET", help=FORMULA)] = None,
     json: Json = None,
 ) -> None:
     """Hold a formula for noise to certified bounds."""
@@ -49,13 +50,12 @@ def calibrate(
         table = Table("quantity", "certified", "unsafe", "asked", box=None)
         for entry in QUANTITIES:
             table.add_row(entry.signature, entry.meaning, str(entry.unsafe), str(len(entry.grid)))
-        console().print(table)
+        console().print(table, soft_wrap=False)
         return
     known = quantity(about)
     if target is None:
         raise UsageError(f"give the formula of {known.signature}: a TARGET")
     files = Files(json)
-    files.require_writable()
     with only_findings_on_output():
         findings = calibrated(known, load_function(target), name=target)
     files.leave({"--json": to_text(calibration_record(findings))}, lambda: _print_arguments(known, findings))
@@ -65,13 +65,9 @@ def calibrate(
 
 
 def vectors(
-    program: Annotated[
-        str, typer.Option("--exec", metavar="COMMAND", help="Check this program, which answers requests on its input")
-    ],
-    files: Annotated[
-        list[str] | None, typer.Argument(metavar="FILE", help="Files of vectors [default: all in vectors/]")
-    ] = None,
-    trials: Annotated[int, typer.Option(min=1, help="Outputs of each input for the types law and pair")] = 2_000,
+    program: Annotated[str, Option("--exec", metavar="COMMAND", help=PROGRAM)],
+    files: Annotated[list[str] | None, Argument(metavar="FILE", help=VECTORS)] = None,
+    trials: Annotated[int, Option(min=1, help="Outputs of each input for the types law and pair")] = 2_000,
     alpha: Alpha = DEFAULT_ALPHA,
     seed: Seed = 0,
     json: Json = None,
@@ -84,7 +80,6 @@ def vectors(
         raise UsageError(f"no files of vectors in {FOLDER}/; name some, or run this from a checkout of the lab")
     read = [read_file(file) for file in chosen]
     written = Files(json)
-    written.require_writable()
     with contextlib.closing(checking.VectorProgram(words_of(program), DEFAULT_SECONDS)) as asked:
         findings = list(checking.check(read, asked, checking.Budget(trials, alpha, seed)))
     written.leave({"--json": to_text(checking.record(findings))}, lambda: _print_flags(findings))
@@ -114,11 +109,11 @@ def _print_arguments(about: Quantity, findings: Sequence[CalibrationFinding]) ->
     rounded = sum(finding.is_rounding for finding in findings)
     counted += f" ({rounded} of them by rounding alone)" if rounded else ""
     out = console()
-    out.print(f"{plain(findings[0].name)}, {len(findings)} sets of arguments: {counted}", soft_wrap=True)
-    out.print(f"bound: {about.meaning} ({about.source})", soft_wrap=True)
+    out.print(f"{plain(findings[0].name)}, {len(findings)} sets of arguments: {counted}")
+    out.print(f"bound: {about.meaning} ({about.source})")
 
 
-def _print_flags(findings: Sequence[CaseFinding]) -> None:
+def _print_flags(findings: Sequence["CaseFinding"]) -> None:
     lines: dict[Verdict, list[str]] = {}
     for finding in findings:
         told = f"{finding.type} {finding.case} {finding.mechanism} [{', '.join(finding.flags)}]: {finding.reason}"
@@ -128,7 +123,7 @@ def _print_flags(findings: Sequence[CaseFinding]) -> None:
     counts = Counter((finding.type, flag, COLUMNS[finding.verdict]) for finding in findings for flag in finding.flags)
     for type_, flag in sorted({(type_, flag) for type_, flag, _ in counts}):
         table.add_row(type_, flag, *(str(counts[type_, flag, column]) for column in range(4)))
-    console().print(table)
+    console().print(table, soft_wrap=False)
 
 
 def _print_worst(lines: Mapping[Verdict, Sequence[str]]) -> None:
@@ -137,6 +132,6 @@ def _print_worst(lines: Mapping[Verdict, Sequence[str]]) -> None:
     for verdict in (Verdict.VIOLATED, Verdict.ERROR, Verdict.INCONCLUSIVE):
         told = lines.get(verdict, ())
         for line in told[:SHOWN]:
-            out.print(Text.assemble((str(verdict), COLOURS[verdict]), plain(f" {line}")), soft_wrap=True)
+            out.print(Text.assemble((str(verdict), COLOURS[verdict]), plain(f" {line}")))
         if len(told) > SHOWN:
-            out.print(f"… and {len(told) - SHOWN} more {verdict}; --json FILE writes all", soft_wrap=True)
+            out.print(f"… and {len(told) - SHOWN} more {verdict}; --json FILE writes all")

@@ -1,7 +1,5 @@
 """`attacklab list`: what there is to attack, to run and to load, and one page about a flaw; read, not imported."""
 
-from __future__ import annotations
-
 import ast
 import json as json_
 import textwrap
@@ -108,10 +106,10 @@ def _print(section: str, rows: list[dict[str, str]]) -> None:
     for row in rows:
         head = f"{row['code']} {row['name']}" if "code" in row else row["name"]
         if len(head) > WIDEST_NAME:
-            out.print(f"  {head}", soft_wrap=True)
+            out.print(f"  {head}")
             head = ""
         for line in textwrap.wrap(row["about"], WIDTH - WIDEST_NAME - 4) or [""]:
-            out.print(f"  {head:{WIDEST_NAME}}  {line}".rstrip(), soft_wrap=True)
+            out.print(f"  {head:{WIDEST_NAME}}  {line}".rstrip())
             head = ""
 
 
@@ -121,6 +119,6 @@ def _explain(flaw: Flaw) -> None:
     for title, text in explanation(flaw):
         out.print(f"\n{title}")
         if title == EXAMPLE:
-            out.print(textwrap.indent(text, INDENT), soft_wrap=True)
+            out.print(textwrap.indent(text, INDENT))
         else:
             print_wrapped(out, text, INDENT)

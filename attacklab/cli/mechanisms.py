@@ -1,7 +1,5 @@
 """What in a file looks like a mechanism, read from its source: nothing of it runs."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import shlex
@@ -26,33 +24,33 @@ def line_of(file: Path, name: str) -> int:
 
 def takes_one_number(file: Path, name: str) -> bool:
     """Whether a function has one number as its input, by the name or the type of its first parameter."""
-    return any(_is_of_number(_required(made)) for made in _named(file, name))
+    return any(_is_of_number(made) for made in _named(file, name))
 
 
 def commands_for(file: Path) -> list[str]:
     """A command for each target of a file, and for each function that looks like a mechanism."""
     commands = []
     for name, made in _defined(file).items():
-        required, last = _required(made), name.rpartition(".")[2]
-        if isinstance(made, ast.Assign) and ast.unparse(made.value).startswith("Target."):
-            options = ""
-        elif required and [one.arg for one in required[1:]] in AFTER_INPUT and _draws(made) and last[0] != "_":
-            options = (
-                f" --kind {'noise' if _is_of_number(required) else 'dataset --pairs PAIRS.json'} --epsilon EPSILON"
-            )
-        else:
-            continue
+        options = ""
+        if not (isinstance(made, ast.Assign) and ast.unparse(made.value).startswith("Target.")):
+            if not _looks_like_mechanism(made) or name.rpartition(".")[2].startswith("_"):
+                continue
+            options = f" --kind {'noise' if _is_of_number(made) else 'dataset --pairs PAIRS.json'} --epsilon EPSILON"
         commands.append(f"attacklab audit {shlex.quote(f'{file}:{name}')}{options}")
     return commands
 
 
-def _draws(made: ast.stmt) -> bool:
-    source = ast.unparse(made).lower()
-    return any(word in source for word in NOISE)
+def _looks_like_mechanism(made: ast.stmt) -> bool:
+    """Whether it is a function of one input, and has a word in it that says that it draws."""
+    required, source = _required(made), ast.unparse(made).lower()
+    return (
+        bool(required) and [each.arg for each in required[1:]] in AFTER_INPUT and any(map(source.__contains__, NOISE))
+    )
 
 
-def _is_of_number(required: list[ast.arg]) -> bool:
-    names = [one.arg for one in required]
+def _is_of_number(made: ast.stmt) -> bool:
+    required = _required(made)
+    names = [parameter.arg for parameter in required]
     if not names or names[0] in CLAIM_PARAMETERS or names[1:] not in AFTER_INPUT:
         return False
     annotation = required[0].annotation
@@ -65,7 +63,7 @@ def _required(made: ast.stmt) -> list[ast.arg]:
         return []
     parameters = [*made.args.posonlyargs, *made.args.args]
     required = parameters[: len(parameters) - len(made.args.defaults)]
-    return [one for one in required if one.arg not in ("self", "cls", "bits")]
+    return [parameter for parameter in required if parameter.arg not in ("self", "cls", "bits")]
 
 
 def _named(file: Path, name: str) -> list[ast.stmt]:
@@ -74,15 +72,26 @@ def _named(file: Path, name: str) -> list[ast.stmt]:
 
 
 def _defined(file: Path) -> dict[str, ast.stmt]:
-    """The functions, methods and variables of a file, by name."""
-    defined: dict[str, ast.stmt] = {}
+    """The functions and variables of a file, by name, and methods by the name of an object or else of the class."""
+    body: list[ast.stmt] = []
     with contextlib.suppress(OSError, SyntaxError, ValueError, RecursionError):
-        for made in ast.parse(file.read_bytes()).body:
-            if isinstance(made, ast.ClassDef):
-                methods = (method for method in made.body if isinstance(method, ast.FunctionDef))
-                defined |= {f"{made.name}.{method.name}": method for method in methods}
-            elif isinstance(made, ast.FunctionDef):
-                defined[made.name] = made
-            elif isinstance(made, ast.Assign):
-                defined |= {name.id: made for name in made.targets if isinstance(name, ast.Name)}
-    return defined
+        body = ast.parse(file.read_bytes()).body
+    variables = {
+        name.id: made
+        for made in body
+        if isinstance(made, ast.Assign)
+        for name in made.targets
+        if isinstance(name, ast.Name)
+    }
+    defined: dict[str, ast.stmt] = {}
+    for made in body:
+        if isinstance(made, ast.FunctionDef):
+            defined[made.name] = made
+        elif isinstance(made, ast.ClassDef):
+            objects = [
+                name for name, value in variables.items() if ast.unparse(value.value).startswith(f"{made.name}(")
+            ]
+            methods = [method for method in made.body if isinstance(method, ast.FunctionDef)]
+            owners = objects or [made.name]
+            defined |= {f"{owner}.{method.name}": method for owner in owners for method in methods}
+    return defined | variables

@@ -1,7 +1,5 @@
 """What commands share: how they end, lines on standard error, names of things, and options."""
 
-from __future__ import annotations
-
 import contextlib
 import difflib
 import enum

@@ -1,7 +1,5 @@
 """What a command leaves behind: one screen or all findings on standard output, files, and the exit status."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import os
@@ -9,7 +7,6 @@ import re
 import shlex
 import shutil
 import sys
-import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -26,7 +23,7 @@ from attacklab.model.files import require_writable, write_whole
 from attacklab.model.findings import Finding, Verdict, environment, record, to_text
 from attacklab.model.plain_text import WIDTH, plain
 from attacklab.reporting.sarif import Place, sarif_log
-from attacklab.reporting.screen import Outcome, outcome, screen
+from attacklab.reporting.screen import Outcome, outcome, screen, wrapped
 from attacklab.reporting.wording import claim_text, flaw_lines, judged_text, pair_text, scope_text, shown_by
 
 INDENT = " " * 4
@@ -36,15 +33,14 @@ UNWRAPPED = 1_000_000
 
 STANDARD_OUTPUT = Path("/dev/stdout")
 
-COLOURS = {
-    Verdict.VIOLATED: "bold red",
-    Verdict.PROVED: "bold blue",
-    Verdict.ERROR: "bold yellow",
-    Verdict.INCONCLUSIVE: "yellow",
+COLOURS: dict[str, str] = {
+    **dict.fromkeys((Outcome.FAIL, Verdict.VIOLATED), "bold red"),
+    **dict.fromkeys((Outcome.PROVED, Verdict.PROVED), "bold blue"),
+    **dict.fromkeys((Outcome.UNDECIDED, Outcome.NOT_PROVED, Verdict.INCONCLUSIVE, "note"), "yellow"),
+    **dict.fromkeys((Outcome.ERROR, Verdict.ERROR), "bold yellow"),
+    Outcome.PASS: "bold green",
 }
-
-OUTCOME_COLOURS = {Outcome.FAIL: "bold red", Outcome.PROVED: "bold blue", Outcome.PASS: "bold green"}
-"""Other outcomes are yellow, as is a note."""
+"""Of what stands at the head of a line; a verdict that is not here has none."""
 
 
 class _Console(Console):
@@ -60,7 +56,7 @@ def error_console() -> Console:
 
 def console() -> Console:
     """Standard output, as wide as COLUMNS or the terminal says; without either, no line is wrapped."""
-    out = _Console(markup=False, highlight=False)
+    out = _Console(markup=False, highlight=False, soft_wrap=True)
     if not re.fullmatch("0*[1-9][0-9]*", os.environ.get("COLUMNS", "")):
         out.width = shutil.get_terminal_size().columns if sys.stdout.isatty() else UNWRAPPED
     return out
@@ -68,11 +64,8 @@ def console() -> Console:
 
 def print_wrapped(out: Console, text: str, indent: str) -> None:
     """Print a paragraph, each of its lines indented, at the console's width."""
-    wrapper = textwrap.TextWrapper(
-        out.width, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
-    for line in wrapper.wrap(plain(text)):
-        out.print(line, soft_wrap=True)
+    for line in wrapped(text, out.width, indent, indent):
+        out.print(line)
 
 
 Audited: TypeAlias = list[tuple[Place | None, list[Finding]]]
@@ -81,13 +74,16 @@ Audited: TypeAlias = list[tuple[Place | None, list[Finding]]]
 
 @dataclass(frozen=True)
 class Files:
-    """The files that findings are written to.
+    """The files that findings are written to. That they can be written is made sure before anything is measured.
 
     Attributes:
         json: the option --json: a file, "-" for standard output, or None.
         sarif: the option --sarif.
         html: the option --html.
         folder: where the command began; a target may go elsewhere when it is imported.
+
+    Raises:
+        UsageError: one of them cannot be written, or two are one.
     """
 
     json: str | None
@@ -95,12 +91,7 @@ class Files:
     html: Path | None = None
     folder: Path = field(default_factory=Path.cwd)
 
-    def require_writable(self) -> None:
-        """Make sure, before anything is measured, that the files can be written.
-
-        Raises:
-            UsageError: one of them cannot, or two are one.
-        """
+    def __post_init__(self) -> None:
         options: dict[str, str] = {}
         for option, file in self._named().items():
             if file == Path("-"):
@@ -129,7 +120,7 @@ class Files:
 
             ((place, findings),), command = audited, shlex.join(["attacklab", *sys.argv[1:]])
             texts["--html"] = audit_page(findings, datetime.now(UTC), place=str(place or ""), command=command)
-        self.leave(texts, lambda: _show_each(audited, verbose))
+        self.leave(texts, lambda: show(audited, verbose))
 
     def leave(self, texts: Mapping[str, str], show: Callable[[], None]) -> None:
         """Write a text to the file of each option, then call `show`, unless the record goes to standard output.
@@ -182,50 +173,52 @@ def status_of(findings: Sequence[Finding]) -> Status:
     return STATUSES.get(outcome(findings), Status.FAILED)
 
 
-def _show_each(audited: Audited, verbose: bool | None) -> None:
+def show(audited: Audited, verbose: bool | None = None) -> None:
+    """Print one screen for each target; its first line only (`verbose=False`), or every finding below it (True)."""
+    out = console()
     for number, (place, findings) in enumerate(audited):
         if number and verbose is not False:
-            typer.echo()
-        show(findings, place, verbose=verbose)
-
-
-def show(findings: Sequence[Finding], place: Place | None = None, *, verbose: bool | None = None) -> None:
-    """Print one screen; its first line only (`verbose=False`), or every finding below it (`verbose=True`)."""
-    out = console()
-    shown = screen(findings, "" if place is None else str(place))
-    first, *rest = [shown.headline] if verbose is False else shown.lines(min(out.width, WIDTH))
-    word = len(shown.outcome)
-    out.print(Text.assemble((first[:word], OUTCOME_COLOURS.get(shown.outcome, "yellow")), first[word:]), soft_wrap=True)
-    for line in rest:
-        out.print(line, soft_wrap=True)
-    if verbose:
-        _show_all(out, findings)
+            out.print()
+        shown = screen(findings, str(place or ""))
+        first, *rest = [shown.headline] if verbose is False else shown.lines(min(out.width, WIDTH))
+        word = len(shown.outcome)
+        out.print(Text.assemble((first[:word], COLOURS[shown.outcome]), first[word:]))
+        for line in rest:
+            out.print(line)
+        if verbose:
+            _show_all(out, findings)
 
 
 def _show_all(out: Console, findings: Sequence[Finding]) -> None:
-    """A line for each finding, with the event and the reason below it; then the lines that replay them."""
-    applied = [finding for finding in findings if finding.verdict is not Verdict.NOT_APPLICABLE or finding.is_note]
+    """Each finding, with the event and the reason below it; the attacks that do not apply; the lines that replay."""
     out.print()
     printed: set[str] = set()
+    applied = [finding for finding in findings if finding.verdict is not Verdict.NOT_APPLICABLE or finding.is_note]
     for finding in applied:
-        verdict = "note" if finding.is_note else str(finding.verdict)
-        shown = finding.shown
-        advantage = shown.advantage and f", advantage {shown.advantage.estimate:.3g}, allowed {shown.ceiling:.3g}"
-        colour = "yellow" if finding.is_note else COLOURS.get(finding.verdict, "")
-        out.print(Text.assemble(f"{plain(shown_by(finding))}: ", (verdict, colour), advantage or ""), soft_wrap=True)
-        words = [
-            *((scope_text(finding), pair_text(finding)) if finding.is_proof else ()),
-            f"event: {shown.event}" if shown.event else "",
-            f"claim: {claim_text(finding)}" if finding.samples and finding.samples.answers > 1 else "",
-            judged_text(finding),
-        ]
-        once = (*flaw_lines(finding), finding.reason)
-        for line in (*words, *(line for line in once if line not in printed)):
+        out.print(_verdict_line(finding))
+        once = [line for line in (*flaw_lines(finding), finding.reason) if line not in printed]
+        for line in (*_details(finding), *once):
             print_wrapped(out, line, INDENT)
         printed.update(once)
-    others = dict.fromkeys(finding.attack for finding in findings if finding not in applied)
-    if others:
+    if others := dict.fromkeys(finding.attack for finding in findings if finding not in applied):
         print_wrapped(out, f"do not apply to this target: {', '.join(others)}", "")
-    for replay in dict.fromkeys(finding.replay for finding in findings if finding.verdict is Verdict.VIOLATED):
-        if replay:
-            out.print(plain(f"replay: {replay}"), soft_wrap=True)
+    for replay in dict.fromkeys(finding.replay for finding in findings if finding.refutes and finding.replay):
+        out.print(plain(f"replay: {replay}"))
+
+
+def _verdict_line(finding: Finding) -> Text:
+    """The attack, its verdict and the advantage."""
+    shown, verdict = finding.shown, "note" if finding.is_note else str(finding.verdict)
+    advantage = shown.advantage and f", advantage {shown.advantage.estimate:.3g}, allowed {shown.ceiling:.3g}"
+    return Text.assemble(f"{plain(shown_by(finding))}: ", (verdict, COLOURS.get(verdict, "")), advantage or "")
+
+
+def _details(finding: Finding) -> Iterator[str]:
+    """What a proof is for, the event, and what was claimed of it."""
+    if finding.is_proof:
+        yield from (scope_text(finding), pair_text(finding))
+    if finding.shown.event:
+        yield f"event: {finding.shown.event}"
+    if finding.samples and finding.samples.answers > 1:
+        yield f"claim: {claim_text(finding)}"
+    yield judged_text(finding)

@@ -1,7 +1,5 @@
 """`attacklab prove`: a claim on neighbouring pairs decided by exact output laws, or on all pairs by a certificate."""
 
-from __future__ import annotations
-
 import json as json_
 import re
 from pathlib import Path
@@ -51,14 +49,13 @@ def command(
     if all_ and inputs is not None:
         raise UsageError("--all and --inputs exclude each other; leave one out")
     files = Files(json)
-    files.require_writable()
     if asked.library is not None:
         raise UsageError(f"{asked.target} {ELSEWHERE}")
     place = asked.place
     with only_findings_on_output():
         loaded = asked.load()
         if isinstance(loaded, Stage):
-            raise UsageError(f"{loaded.name} is a stage, which is decided without laws: attacklab audit")
+            raise UsageError(f"{loaded.name} is a stage, which draws nothing, so it has no law; use attacklab audit")
         spec = asked.spec({"--inputs": inputs, "--all": all_})
         with status_line(error_console()) as progress:
             settings: dict[str, Any] = {"seconds": seconds, "progress": progress, "spec": spec}

@@ -3,21 +3,21 @@
 docs/how_to/auditing.md shows the table.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from attacklab.auditing.flaws import catalogue, flaw_of
+from attacklab.auditing.flaws import catalogue
+from attacklab.auditing.referee import DEFAULT_ALPHA
 from attacklab.cli.messages import Status, by_name, say
 from attacklab.cli.output import status_of
 from attacklab.cli.target_options import TargetOptions, option_of
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import Finding, Verdict, read_record
 from attacklab.reporting.lab import MARKER, project_table
+from attacklab.reporting.wording import code_of
 
 TABLE = f"[tool.attacklab] of {MARKER}"
 OPTIONS = {option_of(field.name)[2:]: field for field in fields(TargetOptions)[:-1]}
@@ -30,26 +30,22 @@ class Settings:
 
     Attributes:
         targets: the targets to audit.
-        alpha: the probability of a false alarm in the whole run; None where the table does not say.
+        alpha: the probability of a false alarm in the whole run.
         ignore: codes of flaws that are known.
         baseline: of an earlier record, the words that load a target, and the code of a flaw that it had.
     """
 
     targets: tuple[TargetOptions, ...] = ()
-    alpha: float | None = None
+    alpha: float = DEFAULT_ALPHA
     ignore: frozenset[str] = frozenset()
     baseline: frozenset[tuple[str, str]] = frozenset()
 
     def status_of(self, findings: Sequence[Finding]) -> Status:
         """The exit status of the findings of one target. Known flaws do not count, and are named."""
         refuting = [finding for finding in findings if finding.refutes]
-        known = [
-            one
-            for one in refuting
-            if _code(one) in self.ignore or (one.spec or one.target, _code(one)) in self.baseline
-        ]
+        known = [one for one in refuting if code_of(one) in self.ignore or _identity(one) in self.baseline]
         if known:
-            named = sorted({f"{_code(finding)} of {finding.target}" for finding in known})
+            named = sorted({f"{code_of(finding)} of {finding.target}" for finding in known})
             say(f"known flaws, which do not count: {', '.join(named)}")
         if known and len(known) == len(refuting):
             return Status.FAILED if any(finding.verdict is Verdict.ERROR for finding in findings) else Status.OK
@@ -73,9 +69,9 @@ def project_settings(root: Path) -> Settings:
     record = read_record(root / table["baseline"])["findings"] if "baseline" in table else ()
     return Settings(
         tuple(_target(entry, f"{TABLE}, target {number}") for number, entry in enumerate(table.get("targets", ()), 1)),
-        table.get("alpha"),
+        table.get("alpha", DEFAULT_ALPHA),
         frozenset(by_name(code, codes, f"flaw to ignore in {TABLE},") for code in map(str, table.get("ignore", ()))),
-        frozenset((finding.spec or finding.target, _code(finding)) for finding in record if finding.refutes),
+        frozenset(_identity(finding) for finding in record if finding.refutes),
     )
 
 
@@ -95,6 +91,6 @@ def _target(entry: Any, where: str) -> TargetOptions:
     return TargetOptions.of_spec(shlex.join(words), where)
 
 
-def _code(finding: Finding) -> str:
-    flaw = flaw_of(finding)
-    return flaw.code if flaw else finding.attack
+def _identity(finding: Finding) -> tuple[str, str]:
+    """What loads the target, and the code of the flaw."""
+    return finding.spec or finding.target, code_of(finding)

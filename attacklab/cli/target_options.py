@@ -1,7 +1,5 @@
 """What the options say of the target: how it is loaded, what it claims, and the words that repeat this."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -12,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 import typer
 
@@ -130,7 +128,7 @@ class TargetOptions:
         function = load_function(str(self.target))
         return Target.stage(function, stability=float(claim.bound), metric=claim.metric, **declared)
 
-    def elsewhere(self) -> TargetOptions:
+    def elsewhere(self) -> Self:
         """The same target for a process that works in another folder."""
         target, python = self.target, self.in_env
         if target is not None:
@@ -141,7 +139,7 @@ class TargetOptions:
         pairs = None if self.pairs is None else self.pairs.resolve()
         return replace(self, target=target, in_env=python, pairs=pairs, folder=Path.cwd())
 
-    def beside(self, script: str) -> TargetOptions:
+    def beside(self, script: str) -> Self:
         """The same target, in the folder of a script if its file is there and not here."""
         file, folder = (self.target or "").rpartition(":")[0], Path(script).resolve().parent
         return replace(self, folder=folder) if not Path(file).is_file() and (folder / file).is_file() else self
@@ -157,7 +155,7 @@ class TargetOptions:
         return shlex.join(words)
 
     @classmethod
-    def of_spec(cls, spec: str, where: str = "") -> TargetOptions:
+    def of_spec(cls, spec: str, where: str = "") -> Self:
         """The options of a target in the words of a command line; other options are passed over.
 
         Raises:

@@ -1,8 +1,7 @@
 """Where outputs are drawn, by the options: in this process, in others, or in the workers of a Dask scheduler."""
 
-from __future__ import annotations
-
 import contextlib
+import logging
 import os
 import signal
 import threading
@@ -39,15 +38,9 @@ def executor(workers: str | None, library: Library | None) -> Iterator[tuple[Exe
         count = 1
     if count == 1:
         yield None, 0.0
-    elif workers and not count:
-        with _cluster(workers) as cluster:
-            yield cluster, 0.0
-    else:
-        processes = Processes(count)
-        try:
-            yield processes, 0.0 if count else LONG_SECONDS
-        finally:
-            processes.shutdown()
+        return
+    with _cluster(workers) if workers and not count else Processes(count) as there:
+        yield there, 0.0 if workers else LONG_SECONDS
 
 
 class Processes(Executor):
@@ -67,7 +60,10 @@ class Processes(Executor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = True) -> None:  # noqa: ARG002 - the interface
         """End the processes. Nobody waits for their work any more."""
         if self._started is not None:
+            log = logging.getLogger("concurrent.futures")  # loky takes a call that was given up for a fault of its own
+            log.disabled = True
             self._started.shutdown(wait=wait, kill_workers=True)
+            log.disabled = False
 
     def _running(self) -> Executor:
         from loky import get_reusable_executor  # here, because few audits need it

@@ -1,4 +1,4 @@
-"""Puts other objects in the place of some, wherever the process holds them: the garbage collector knows where.
+"""Replaces objects by others wherever the process holds them; the garbage collector tells where that is.
 
 So a generator that was made before, a method of one, or a sampler that was imported by name is exchanged in modules,
 closures, defaults, containers and objects alike.

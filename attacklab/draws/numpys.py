@@ -230,7 +230,7 @@ def _around(law: Law) -> Reader:
 
 
 def _standard(law: Law) -> Reader:
-    """Noise of scale 1."""
+    """Read a call that draws noise of scale 1, such as `standard_normal`, into `out` where that is given."""
 
     def read(call: Call, *args: Any, out: Any = None, **kwargs: Any) -> Asked:
         if out is None:

@@ -209,7 +209,7 @@ def _watched_method(name: str, original: Call) -> Call:
 
 
 def _begin(generator: random.Random, recorder: Recorder) -> bool:
-    """Let a generator of an earlier run begin anew; whether it may have been seeded by a number before any run."""
+    """Return a generator to its first state, and tell whether somebody may have seeded it before all runs."""
     if isinstance(generator, random.SystemRandom):
         return False
     held, is_own = vars(generator), generator is random._inst

@@ -168,7 +168,7 @@ class Recorder:
 
     @property
     def tells_states(self) -> bool:
-        """Whether the states of generators are kept: in runs with draws of their own."""
+        """Whether the states of generators are recorded: they are in a run that repeats no other."""
         return self._plan.repeated is None
 
     @contextlib.contextmanager
@@ -251,7 +251,7 @@ def run(release: Callable[[Any, np.random.Generator], Any], input_: Any, draws: 
 
 
 def _instead_of(fresh: Any, before: Any) -> Any:
-    """An earlier value in the form of a fresh one; where that is a longer array, its end stays."""
+    """An earlier value in the shape and type of a fresh one. If the fresh array is longer, its last values are kept."""
     if isinstance(fresh, np.ndarray):
         made, flat = fresh.copy(), np.ravel(before)
         size = min(made.size, flat.size)

@@ -47,7 +47,7 @@ def torch_functions() -> Iterator[tuple[Any, str, Call]]:
 
 
 Filled = tuple[Callable[[], Any], Any, Callable[[Any], Any], tuple[Any, ...]]
-"""What draws, the scale, what is made of what is drawn, and the other parameters."""
+"""A function that draws, the scale of the draw, a function that turns it into the result, and other parameters."""
 
 
 def _as_it_is(torch: Any, call: Call, *args: Any, **kwargs: Any) -> Filled:

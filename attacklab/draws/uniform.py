@@ -161,7 +161,7 @@ def _compared_draws(integer: UniformInteger, second: UniformInteger, comparison:
 
 
 def _decided(operation: Callable[..., Any]) -> Callable[..., Any]:
-    """The operation on an int, for a `UniformInteger`, which is decided first."""
+    """Make an operation on ints take a `UniformInteger`, whose value is drawn before the operation."""
     return lambda integer, *operands: operation(int(integer), *map(settled, operands))
 
 

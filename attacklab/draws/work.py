@@ -29,10 +29,10 @@ def seeing_work(target: Target) -> Target:
     """The same target, whose claim is for (output, random bits drawn); a selection needs `pairs`, as of a dataset.
 
     Raises:
-        UsageError: its draws are not seen from here; let it return (output, work) itself.
+        UsageError: its draws cannot be counted here; let it return (output, work) itself.
     """
     if target.sampler is None and getattr(target.release, "draws_elsewhere", False):
-        raise UsageError(f"the draws of {target.name} are not seen from here; let it return (output, work) itself")
+        raise UsageError(f"the draws of {target.name} cannot be counted here; let it return (output, work) itself")
     return replace(
         target,
         name=f"seeing_work({target.name})",

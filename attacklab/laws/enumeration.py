@@ -34,11 +34,11 @@ ROUNDING = 1 << 64
 #: The search ends when the runs left can resolve no more than this share of the target.
 IMMATERIAL = 1 / 16
 
-#: After so many runs, and again after as many, the search ends if at the present pace it cannot reach its target.
+#: After this many runs, and again after as many, the search ends if at the present pace it cannot reach its target.
 _PACED = 512
 
 
-#: What a sampler reads is compared after each of so many runs of a law, then now and then, and at the end.
+#: What a sampler reads is compared after each of the first runs of a law, this many, then now and then, and at the end.
 _COMPARED = 64
 
 
@@ -231,7 +231,7 @@ class _Explorer:
         return law
 
     def _accepted(self, law: Found) -> Found:
-        """The law of a rejection loop, from that of its round."""
+        """The law of a rejection loop, from the law of one round."""
         if None not in law.values:
             return law
         at = law.values.index(None)
@@ -250,7 +250,7 @@ class _Explorer:
 
 
 class _Pace:
-    """Tells a search that cannot reach its target: later runs resolve less and less, since the heaviest come first."""
+    """Stops a search that cannot reach its target. The heaviest runs come first, so each later one resolves less."""
 
     def __init__(self, runs: int, target: Any) -> None:
         self._runs, self._target = runs, target

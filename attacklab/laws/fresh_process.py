@@ -21,7 +21,7 @@ _LONGEST_RUN = 10.0
 """How much longer than the time for plain runs the last of them may take, in seconds."""
 
 _SLOWER = 4 * len(HASH_SEEDS)
-"""How many times as long as here a law may take there, where they are all sought at the same time."""
+"""A law may take this many times as long in fresh processes, which all run at once, as it took here."""
 
 
 def require_agreement(

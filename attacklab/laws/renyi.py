@@ -35,7 +35,7 @@ from attacklab.laws.law import Law, total
 from attacklab.model.intervals import Interval
 
 MOST_STEPS = 2_000
-"""How long a chain of orders may get; at its end the claim is left undecided."""
+"""The most orders to try in one chain; after that the claim is left undecided."""
 
 ORDERS = tuple(sorted({*(1 + 2.0 ** (step / 2) for step in range(-40, 29)), *(order / 2 for order in range(3, 65))}))
 """The orders among which the worst is looked for: near 1, halves and whole numbers, and large ones."""

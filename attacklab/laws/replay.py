@@ -24,7 +24,7 @@ from attacklab.model.errors import passes_through
 from attacklab.model.random_bits import RandomBits
 from attacklab.model.releases import in_one_process
 
-#: The names are noted that code reads in as many leaves, and in every leaf after so many more: noting takes time.
+#: The names are noted that code reads in as many leaves, and in every leaf after this many more: noting takes time.
 NOTED = 16
 
 #: How many points inside the decided intervals of a leaf are played, besides their ends.

@@ -61,7 +61,7 @@ class Runs:
 
 
 def plain_runs(sampler: Callable[..., Any], arguments: tuple[Any, ...], runs: int, seconds: float, seed: int) -> Runs:
-    """Run `sampler(*arguments, bits)` in this process, on one source of bits; after so many seconds no more.
+    """Run `sampler(*arguments, bits)` in this process, on one source of bits; after this many seconds no more.
 
     Raises:
         LawError: a run raised, or an outcome cannot be hashed.

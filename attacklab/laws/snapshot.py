@@ -150,7 +150,7 @@ def _object(value: Any) -> Any:
 
 
 def _cached(value: Any) -> Any:
-    """How to write a function that keeps what it returned, which must be what it returns without that."""
+    """How to pickle a cached function; what it has cached must equal what it returns when it is computed anew."""
     made = value.__wrapped__
     if isinstance(made, types.FunctionType) and not inspect.signature(made).parameters:
         _require_as_computed(f"what {value.__qualname__} returned", value(), made)
@@ -160,7 +160,7 @@ def _cached(value: Any) -> Any:
 def _require_as_computed(place: str, kept: Any, compute: Callable[[], Any]) -> None:
     """Refuse a kept value that differs from the same value computed anew."""
     if not is_fixed(kept) and pickled(place, kept) != pickled(place, compute()):
-        raise CannotCompare(f"{place} has changed since it was computed; it is something")
+        raise CannotCompare(f"{place} has changed since it was computed, so it is a value")
 
 
 def _written(*parts: Any) -> None:

@@ -39,7 +39,7 @@ INFINITE = "infinite"
 """Stands for an infinite ε, which JSON has no number for."""
 
 LONGEST_INPUT_IN_FULL = 64
-"""A longer input is recorded by its digest, and by its values in runs: how many of which follow one another."""
+"""A longer input is recorded by its digest, and by its runs: each value with how often it repeats in a row."""
 
 LONGEST_REPR = 200
 """An input that is neither a number, a string nor an array of them is shown by a repr so short."""

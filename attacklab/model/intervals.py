@@ -134,7 +134,7 @@ class Interval:
         return self._increasing(gmpy2.sqrt)
 
     def power(self, exponent: Number) -> Interval:
-        """x^y of numbers at least 0, for a y above 0 where x may be 0.
+        """x^y for x at least 0; y must be above 0 if x may be 0.
 
         Raises:
             ValueError: the interval holds negative numbers.

@@ -101,22 +101,21 @@ def as_release(function: Any) -> Any:
         return one_by_one(function)
     raise UsageTypeError(
         f"a release is called as {CALL}, and a function of one value as {name_of(function)}(value), "
-        f"but {_call_of(function)}; wrap it in a function of these"
+        f"but {_call_of(function)}; wrap it in a function with one of these signatures"
     )
 
 
 def require_no_class(function: Any) -> None:
-    """Refuse a class that stands where one of its objects should.
+    """Refuse a class, or a method of one, that stands where an object or its method should.
 
     Raises:
-        UsageTypeError: it is a class.
+        UsageTypeError: it is a class, or such a method.
     """
-    if isinstance(function, type):
-        name = name_of(function)
-        raise UsageTypeError(
-            f"{name} is a class, and a call of it gives an object, not outputs; make the object first, "
-            f"mechanism = {name}(...), and name that or one of its methods"
-        )
+    name, is_class = getattr(function, "__qualname__", ""), isinstance(function, type)
+    if is_class or (inspect.isfunction(function) and [*_signature(function).parameters][:1] == ["self"]):
+        owner, _, method = (name, "", "") if is_class else name.rpartition(".")
+        what, wanted = (f"method of the class {owner}", f"mechanism.{method}") if method else ("class", "that")
+        raise UsageTypeError(f"{name} is a {what}; make an object first, mechanism = {owner}(...), and name {wanted}")
 
 
 def misfit(release: Any) -> str:

@@ -449,8 +449,8 @@ def _checked_pairs(target: Target) -> tuple[NeighbouringPair, ...]:
             raise UsageTypeError(f"pair {number} must be a NeighbouringPair, not {described(pair)}")
         if not target.covers(pair):
             raise UsageError(
-                f"pair {number} of {target.name} is not one that it claims anything of: "
-                f"{target.why_not_covered(pair)}; leave it out, or declare otherwise"
+                f"pair {number} of {target.name} is outside its claim: {target.why_not_covered(pair)}; "
+                "leave the pair out, or declare another domain or relation"
             )
         if target.exceeds_sensitivity(pair):
             raise UsageError(

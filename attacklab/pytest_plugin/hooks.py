@@ -57,8 +57,7 @@ class _Run:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Gather what a test found."""
-        text = getattr(report, "dp_audited", None)
-        if text is not None:
+        if (text := getattr(report, "dp_audited", None)) is not None:
             from attacklab.pytest_plugin.report import AuditedTest
 
             self.tests[report.nodeid] = AuditedTest.from_text(text)
@@ -210,38 +209,29 @@ def _audited(
     from attacklab.model.stage import Stage
     from attacklab.stages.search import stability
 
-    claimed = _claimed(item, target, FIXTURE)
+    claimed, seed, has_own_attacks = _claimed(item, target, FIXTURE), run.seed, ideal_noise or attacks is not None
     if isinstance(claimed, Stage):
-        if attacks is not None or ideal_noise:
+        if has_own_attacks:
             raise UsageTypeError(f"{claimed.name} is a stage, which draws nothing; leave out attacks and ideal_noise")
-        found = replace(stability(claimed, seed=run.seed), replay=shlex.join(["pytest", item.nodeid]))
-        return _test_of(item, [found], seed=run.seed)
+        found = replace(stability(claimed, seed=seed), replay=shlex.join(["pytest", item.nodeid]))
+        return _test_of(item, [found], seed=seed)
     if attacks is not None and not attacks:
         raise UsageError(f"{FIXTURE} was given no attacks; leave attacks= out to run the registered ones")
     alpha = run.alpha / len(run.audits)
-    constant = without_variety(claimed, run.seed)
+    constant = without_variety(claimed, seed)
     if constant is not None:
-        return _test_of(item, [constant], alpha=alpha, trials=0, seed=run.seed)
-    seconds = run.seconds if run.trials is None else None
+        return _test_of(item, [constant], alpha=alpha, trials=0, seed=seed)
 
     def again(attack: Attack, trials: int, share: float) -> str:
-        # The command line knows only the registered attacks; where a test brings its own, all of them run again.
-        own = ideal_noise or attacks is not None
-        return run.replay(item.nodeid, trials, alpha if own else share, None if own else attack.name)
+        if has_own_attacks:  # the command line knows only the registered ones, so the whole test runs again
+            return run.replay(item.nodeid, trials, alpha, None)
+        return run.replay(item.nodeid, trials, share, attack.name)
 
-    chosen = _registered(run.attacks) if attacks is None and not ideal_noise else attacks
-    findings = audit(
-        claimed,
-        chosen,
-        trials=run.trials,
-        seconds=seconds,
-        alpha=alpha,
-        seed=run.seed,
-        again=again,
-        ideal_noise=ideal_noise,
-    )
+    chosen = attacks if has_own_attacks else _registered(run.attacks)
+    budget: dict[str, Any] = {"seconds": run.seconds} if run.trials is None else {"trials": run.trials}
+    findings = audit(claimed, chosen, **budget, alpha=alpha, seed=seed, again=again, ideal_noise=ideal_noise)
     drawn = run.trials or max((finding.samples.counts.trials for finding in findings if finding.samples), default=0)
-    return _test_of(item, findings, alpha=alpha, trials=drawn, seed=run.seed)
+    return _test_of(item, findings, alpha=alpha, trials=drawn, seed=seed)
 
 
 def _proved(
@@ -256,7 +246,7 @@ def _proved(
 
     claimed = _claimed(item, target, PROOF)
     if isinstance(claimed, Stage):
-        raise UsageTypeError(f"{claimed.name} is a stage, which is decided without laws: give it to {FIXTURE}")
+        raise UsageTypeError(f"{claimed.name} is a stage, which draws nothing, so it has no law; give it to {FIXTURE}")
     if inputs is not None:
         return _test_of(item, [prove(claimed, inputs=inputs, seconds=seconds)])
     return _test_of(item, prove_all(claimed, seconds=seconds))
@@ -286,13 +276,7 @@ def _claimed(item: pytest.Item, target: Target | Stage | Release | Sampler, fixt
     if isinstance(mark.get("domain"), str):
         mark["domain"] = domain_from_text(mark["domain"])
     if isinstance(target, Target | Stage):
-        declared = {name: mark.pop(name) for name in ("domain", "pairs") if name in mark}
-        target = replace(target, **declared)
-        if mark:
-            raise UsageTypeError(f"{CLAIM} gives {', '.join(mark)}, but {target.name} has its own claim; leave one out")
-        if relation is not None and target.relation not in (None, relation):
-            raise UsageTypeError(f"{CLAIM} gives {relation}, but {target.name} claims for {target.relation} neighbours")
-        return target if relation is None else replace(target, relation=relation)
+        return _with_claim_of_its_own(target, mark, relation)
     if not callable(target):
         function = "sampler" if fixture == PROOF else "release function"
         raise UsageTypeError(f"{fixture} takes a Target or a {function}, not {target!r}")
@@ -305,21 +289,28 @@ def _claimed(item: pytest.Item, target: Target | Stage | Release | Sampler, fixt
     return replace(made_target(Kind(kind), target, **mark), relation=relation)
 
 
+def _with_claim_of_its_own(target: Target | Stage, mark: dict[str, Any], relation: Any) -> Target | Stage:
+    """The target with the domain, the pairs and the relation of a marker, which may give nothing else."""
+    target = replace(target, **{name: mark.pop(name) for name in ("domain", "pairs") if name in mark})
+    if mark:
+        raise UsageTypeError(f"{CLAIM} gives {', '.join(mark)}, but {target.name} has its own claim; leave one out")
+    if relation is not None and target.relation not in (None, relation):
+        raise UsageTypeError(f"{CLAIM} gives {relation}, but {target.name} claims for {target.relation} neighbours")
+    return target if relation is None else replace(target, relation=relation)
+
+
 def _registered(names: Sequence[str]) -> tuple[Attack, ...]:
     """The attacks of these names; all where none is named."""
     from attacklab.attacks import ALL_ATTACKS
 
     known = {attack.name: attack for attack in ALL_ATTACKS}
-    unknown = [name for name in names if name not in known]
-    if unknown:
+    if unknown := [name for name in names if name not in known]:
         raise pytest.UsageError(f"--dp-attacks: unknown {', '.join(unknown)}; choose from {', '.join(known)}")
     return tuple(known[name] for name in dict.fromkeys(names or known))
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item,
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Attach the findings to the report, which takes them to the process that writes the files and the summary."""
     report = yield
     marked = any(marker.name == CLAIM for marker in item.own_markers)

@@ -1,7 +1,5 @@
 """The options of the pytest plugin, each an ini setting of the same name too."""
 
-from __future__ import annotations
-
 import argparse
 import math
 from collections.abc import Callable

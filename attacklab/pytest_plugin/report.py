@@ -1,11 +1,9 @@
 """A test that audited or proved a target: its verdict, its screen, and the files of all tests."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Self
 
 from attacklab.model.files import write_whole as write_whole
 from attacklab.model.findings import Finding, Verdict, decisive, record
@@ -79,7 +77,7 @@ class AuditedTest:
         return json.dumps(data)
 
     @classmethod
-    def from_text(cls, text: str) -> AuditedTest:
+    def from_text(cls, text: str) -> Self:
         """Read the text that `to_text` wrote."""
         data = json.loads(text)
         findings = tuple(Finding.from_json(finding) for finding in data.pop("findings"))

@@ -4,8 +4,6 @@ The page needs nothing beside itself: no script, no font, no picture from elsewh
 escaped, and has no control characters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any

@@ -15,8 +15,6 @@ timing. An experiment that times something puts it in `Collected.timings` and ha
 - `timing_figures(data) -> list[Figure]`, optional: what to draw of them.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import time
@@ -180,8 +178,7 @@ def run_experiment(experiment: Experiment, settings: Settings, reports: Path) ->
     started = time.perf_counter()
     collected = experiment.collect(settings)
     seconds = round(time.perf_counter() - started, 1)
-    seeded, timed = _seeded(experiment, settings, collected, sources), _timed(experiment, seconds, collected)
-    seeded, timed = _write(experiment, reports, seeded, timed)
+    seeded, timed = _write(experiment, reports, *_records(experiment, settings, collected, sources, seconds))
     shown = {**seeded["experiment"], "seconds": seconds}
     return {**seeded, "experiment": shown, "findings": seeded["findings"] + timed["findings"]}
 
@@ -245,21 +242,15 @@ def _shown_finding(finding: Finding) -> Data:
     return {name: value for name, value in finding.to_json().items() if name not in left_out}
 
 
-def _seeded(experiment: Experiment, settings: Settings, collected: Collected, sources: Mapping[str, str]) -> Data:
-    named = {
-        "name": experiment.name,
-        "question": experiment.question,
-        "package": experiment.package,
-        "seed": settings.seed,
-        "share": settings.share,
-        "sources": sources,
-    }
+def _records(
+    experiment: Experiment, settings: Settings, collected: Collected, sources: Mapping[str, str], seconds: float
+) -> tuple[Data, Data]:
+    """The record of what the seed determines, and the record of what depends on the machine."""
+    named: Data = {"name": experiment.name, "question": experiment.question, "package": experiment.package}
+    named |= {"seed": settings.seed, "share": settings.share, "sources": sources}
     findings = list(map(_shown_finding, collected.findings))
-    return {"schema": SCHEMA, "findings": findings, "experiment": named, "measured": collected.measured}
-
-
-def _timed(experiment: Experiment, seconds: float, collected: Collected) -> Data:
-    return {
+    seeded = {"schema": SCHEMA, "findings": findings, "experiment": named, "measured": collected.measured}
+    timed = {
         "schema": SCHEMA,
         "environment": measured_here(),
         "findings": [finding.to_json() for finding in collected.timed_findings],
@@ -267,6 +258,7 @@ def _timed(experiment: Experiment, seconds: float, collected: Collected) -> Data
         "finding_seconds": [finding.seconds for finding in collected.findings],
         "timings": collected.timings,
     }
+    return seeded, timed
 
 
 def _plain(data: Data) -> Data:

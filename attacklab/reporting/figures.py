@@ -1,7 +1,5 @@
 """What a figure shows, as data: made by experiments, drawn by `plots`."""
 
-from __future__ import annotations
-
 import enum
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Where the lab is, with experiments, demonstrations and challenges: a checkout."""
 
-from __future__ import annotations
-
 import sys
 import tomllib
 from pathlib import Path

@@ -4,8 +4,6 @@ At its head is the scoreboard: the naive targets of each mechanism beside its ex
 experiment `matrix`, whose `measured` says which targets are of one family.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ The page of an experiment shows only what the seed determines. What depends on t
 checkout has now says so at its top, and when and where the record was made.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +17,7 @@ from attacklab.model.files import write_whole
 from attacklab.model.findings import Finding, Verdict, lower_text, read_record, upper_text
 from attacklab.reporting.experiment import DATA, FIGURES, MEASURED
 from attacklab.reporting.lab import FOLDER
-from attacklab.reporting.proofs import PROOFS, index_line, proofs_page
+from attacklab.reporting.proofs import PROOFS, proofs_page
 from attacklab.reporting.rendering import UndefinedError, cell, render
 from attacklab.reporting.sources import digests
 from attacklab.reporting.wording import claim_text, judged_text
@@ -34,9 +32,8 @@ COLUMNS = 4
 """How many experiments stand side by side in the index."""
 
 INDEX_NAME = "index.md"
-HEADINGS = (("", False), ("About the lab itself", True))
-"""What stands above the experiments of the index, and above those of `corpus`."""
-
+OF_THE_LAB = "About the lab itself"
+"""The heading above the experiments of `corpus`."""
 
 HEAD = ("target", "attack", "findings", "clearest at ε", "advantage", "claim allows", "ε at least")
 
@@ -96,30 +93,19 @@ class _Record:
     made: str | None
 
     @property
-    def entry(self) -> Mapping[str, Any]:
-        entry: Mapping[str, Any] = self.data["experiment"]
-        return entry
-
-    @property
     def name(self) -> str:
-        return str(self.entry["name"])
-
-    @property
-    def timed(self) -> Mapping[str, Any]:
-        timed: Mapping[str, Any] = self.measured["experiment"]
-        return timed
+        return str(self.data["experiment"]["name"])
 
     @property
     def has_page(self) -> bool:
         """Whether there is more to show than timings."""
-        return bool(
-            self.entry["paragraph"] or self.entry["figures"] or self.data["findings"] or not self.timed["paragraph"]
-        )
+        entry, timed = self.data["experiment"], self.measured["experiment"]
+        return bool(entry["paragraph"] or entry["figures"] or self.data["findings"] or not timed["paragraph"])
 
     @property
-    def shown(self) -> Mapping[str, Any]:
+    def shown(self) -> Any:
         """What the index shows of it."""
-        return self.entry if self.has_page else self.timed
+        return (self.data if self.has_page else self.measured)["experiment"]
 
     @property
     def folder(self) -> Path:
@@ -149,24 +135,14 @@ def rendered(reports: Path, lab: Path | None = None) -> dict[Path, str | None]:
         except (KeyError, TypeError, UndefinedError) as error:
             told = f"a record of {record.name} in {reports} is malformed: {error}; run the experiment again"
             raise UsageError(told) from error
-    proofs = proofs_page(reports)
+    proofs, line = proofs_page(reports)
     if proofs:
-        texts[reports / PROOFS / "index.md"] = _ended(proofs)
-    tables = [
-        (
-            heading,
-            [_index_entry(record) for record in records if (record.entry["package"] != FOLDER) is of_the_lab],
-        )
-        for heading, of_the_lab in HEADINGS
-    ]
-    texts[reports / INDEX_NAME] = _ended(
-        render(
-            "index.md",
-            tables=[table for table in tables if table[1]],
-            columns=min(COLUMNS, max((len(entries) for _, entries in tables), default=0) or 1),
-            proofs=index_line(reports),
-        )
-    )
+        texts[reports / PROOFS / "index.md"] = proofs
+    tables: dict[str, list[str]] = {"": [], OF_THE_LAB: []}
+    for record in records:
+        tables["" if record.data["experiment"]["package"] == FOLDER else OF_THE_LAB].append(_index_entry(record))
+    columns = min(COLUMNS, max(map(len, tables.values())) or 1)
+    texts[reports / INDEX_NAME] = render("index.md", tables=tables, columns=columns, proofs=line)
     return texts
 
 
@@ -186,34 +162,19 @@ def _pages(record: _Record) -> dict[Path, str | None]:
     if record.has_page:
         page, file = reports / f"{name}.md", reports / DATA / f"{name}.csv"
         table, texts[file] = _table(summarised(record.data["findings"]), page, file)
-        texts[page] = _page(record, record.entry, table=table)
-    if record.timed["paragraph"]:
+        texts[page] = render("experiment.md", record=record, shown=record.shown, table=table, measured="")
+    timed = record.measured["experiment"]
+    if timed["paragraph"]:
         made = _when_and_where(record.measured["environment"])
-        texts[reports / MEASURED / f"{name}.md"] = _page(record, record.timed, measured=made)
+        texts[reports / MEASURED / f"{name}.md"] = render("experiment.md", record=record, shown=timed, measured=made)
     return texts
-
-
-def _page(record: _Record, shown: Mapping[str, Any], *, table: str = "", measured: str = "") -> str:
-    """A page of what is shown; `measured` says when and where it was timed."""
-    text = render(
-        "experiment.md",
-        name=record.name,
-        question=record.entry["question"],
-        shown=shown,
-        table=table,
-        measured=measured,
-        made=record.made,
-        has_page=record.has_page,
-        has_timings=bool(record.timed["paragraph"]),
-    )
-    return _ended(text)
 
 
 def _index_entry(record: _Record) -> str:
     """The cell of an experiment in the index: its first figure, its name and its question."""
     name = record.name
     page = (record.folder / f"{name}.md").relative_to(record.reports).as_posix()
-    entry = f"[**{name}**]({page}): {cell(record.entry['question'])}"
+    entry = f"[**{name}**]({page}): {cell(record.data['experiment']['question'])}"
     if record.made is not None:
         entry += " *(older)*"
     for figure in record.shown["figures"][:1]:
@@ -233,20 +194,12 @@ def _table(rows: Rows, page: Path, file: Path) -> tuple[str, str | None]:
     """The table in Markdown and no file; or, if it is long, a link to a CSV file and the text of that."""
     body = rows[1:]
     if len(body) <= LONGEST_TABLE:
-        return "\n".join(_markdown(rows)) if body else "", None
+        lines = [f"| {' | '.join(map(cell, row))} |" for row in (rows[0], ["---"] * len(rows[0]), *body)]
+        return "\n".join(lines) if body else "", None
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     link = file.relative_to(page.parent).as_posix()
     return f"The table has {len(body)} rows: [{file.name}]({link}).", text.getvalue()
-
-
-def _markdown(rows: Rows) -> list[str]:
-    head, *body = (list(map(cell, row)) for row in rows)
-    return [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *body)]
-
-
-def _ended(page: str) -> str:
-    return page.rstrip() + "\n"
 
 
 def summarised(findings: Sequence[Finding]) -> Rows:

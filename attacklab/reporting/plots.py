@@ -1,7 +1,5 @@
 """Drawing figures, from data alone. The one place that imports matplotlib."""
 
-from __future__ import annotations
-
 import io
 import itertools
 import math
@@ -241,24 +239,16 @@ def _draw_matrix(axes: Axes, matrix: Matrix) -> None:
         aspect="auto",
         interpolation="nearest",
     )
-    for y, row in enumerate(matrix.cells):
-        for x, cell in enumerate(row):
-            if cell.text:
-                colour = "white" if cell.verdict in DARK else "black"
-                axes.text(
-                    x, y, typeset(cell.text), ha="center", va="center_baseline", fontsize=CELL_POINTS, color=colour
-                )
+    for (y, x), cell in np.ndenumerate(np.array(matrix.cells, dtype=object)):
+        if cell.text:
+            style: Any = {"ha": "center", "va": "center_baseline", "fontsize": CELL_POINTS}
+            axes.text(x, y, typeset(cell.text), color="white" if cell.verdict in DARK else "black", **style)
     axes.set_title(typeset(matrix.title))
-    axes.set_xticks(
-        range(len(matrix.column_names)),
-        [typeset(name) for name in matrix.column_names],
-        rotation=45,
-        ha="left",
-        rotation_mode="anchor",
-    )
-    axes.set_yticks(range(len(matrix.row_names)), [typeset(name) for name in matrix.row_names])
-    axes.set_xticks([x - 0.5 for x in range(len(matrix.column_names) + 1)], minor=True)
-    axes.set_yticks([y - 0.5 for y in range(len(matrix.row_names) + 1)], minor=True)
+    columns, rows = (list(map(typeset, names)) for names in (matrix.column_names, matrix.row_names))
+    axes.set_xticks(range(len(columns)), columns, rotation=45, ha="left", rotation_mode="anchor")
+    axes.set_yticks(range(len(rows)), rows)
+    axes.set_xticks(np.arange(len(columns) + 1) - 0.5, minor=True)
+    axes.set_yticks(np.arange(len(rows) + 1) - 0.5, minor=True)
     axes.tick_params(which="both", length=0, top=False, labeltop=True, labelbottom=False)
     axes.grid(visible=False, which="major")
     axes.set_axisbelow(False)

@@ -3,8 +3,6 @@
 Its event is a line of Python where it is one; otherwise the attack finds it again, from the same seed.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import textwrap

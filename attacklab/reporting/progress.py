@@ -1,7 +1,5 @@
 """Progress of audits and proofs on standard error: a status on a terminal, elsewhere a line now and then."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Callable, Iterator

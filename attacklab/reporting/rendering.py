@@ -1,7 +1,5 @@
 """Texts made from the templates in the folder `templates`: pages of HTML and Markdown, and scripts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -34,7 +32,8 @@ def render(name: str, filters: Mapping[str, Callable[..., Any]] | None = None, /
         keep_trailing_newline=True,
     )
     templates.filters |= {"cell": cell, **(filters or {})}
-    return templates.get_template(f"{name}.j2").render(**values)
+    text = templates.get_template(f"{name}.j2").render(**values)
+    return text if is_html else text.rstrip() + "\n"
 
 
 def cell(text: str) -> str:

@@ -9,8 +9,6 @@ findings: SARIF's word for them would be 'pass', and no claim passes on samples 
 Source: OASIS, 'Static Analysis Results Interchange Format (SARIF) Version 2.1.0'.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence
@@ -22,14 +20,11 @@ from urllib.parse import quote
 from attacklab.auditing.flaws import flaw_of
 from attacklab.model.findings import Alignment, Counterexample, Finding, Verdict, environment
 from attacklab.model.plain_text import plain
-from attacklab.reporting.wording import EXAMPLE, claim_text, explanation, judged_text, repair_text
+from attacklab.reporting.wording import EXAMPLE, claim_text, code_of, explanation, judged_text, repair_text
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
-LEVELS = {
-    Verdict.ERROR: "error",
-    Verdict.INCONCLUSIVE: "warning",
-}
+LEVELS = {Verdict.ERROR: "error", Verdict.INCONCLUSIVE: "warning"}
 """Levels of notifications, by verdict: those that do not decide the claim itself."""
 
 
@@ -57,7 +52,7 @@ def sarif_log(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any
     """
     violated = [(finding, place) for finding, place in findings if finding.verdict is Verdict.VIOLATED]
     undecided = [(finding, place) for finding, place in findings if finding.verdict in LEVELS]
-    rules = {_rule(finding): finding for finding, _ in violated}
+    rules = {code_of(finding): finding for finding, _ in violated}
     driver = {
         "name": "attacklab",
         "version": environment()["attacklab"],
@@ -70,12 +65,6 @@ def sarif_log(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any
     results = [_result(*entry, list(rules)) for entry in violated]
     run = {"tool": {"driver": driver}, "invocations": [invocation], "results": results}
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-
-
-def _rule(finding: Finding) -> str:
-    """The name of a finding's rule."""
-    flaw = flaw_of(finding)
-    return flaw.code if flaw else finding.attack
 
 
 def _described(rule: str, finding: Finding) -> dict[str, Any]:
@@ -99,7 +88,7 @@ def _described(rule: str, finding: Finding) -> dict[str, Any]:
 
 
 def _result(finding: Finding, place: Place | None, rules: Sequence[str]) -> dict[str, Any]:
-    rule = _rule(finding)
+    rule = code_of(finding)
     text = f"{finding.target} does not keep its claim ({claim_text(finding)})"
     text += f" on the event '{finding.shown.event}'" if finding.shown.event else ""
     text += f", {judged_text(finding)}: {finding.reason}" if judged_text(finding) else f": {finding.reason}"
@@ -116,13 +105,8 @@ def _result(finding: Finding, place: Place | None, rules: Sequence[str]) -> dict
 
 
 def _notification(finding: Finding, place: Place | None) -> dict[str, Any]:
-    return {
-        "level": LEVELS[finding.verdict],
-        "message": {
-            "text": plain(f"{finding.attack} on {finding.target}: {finding.verdict_in_scope}: {finding.reason}")
-        },
-        "locations": _locations(finding, place),
-    }
+    text = plain(f"{finding.attack} on {finding.target}: {finding.verdict_in_scope}: {finding.reason}")
+    return {"level": LEVELS[finding.verdict], "message": {"text": text}, "locations": _locations(finding, place)}
 
 
 def _locations(finding: Finding, place: Place | None) -> list[dict[str, Any]]:

@@ -4,8 +4,6 @@ A first line with the verdict; a row for each flaw, with the code that `attackla
 what to do. Nothing is wider than `WIDTH`.
 """
 
-from __future__ import annotations
-
 import enum
 import math
 import re
@@ -98,11 +96,11 @@ class Screen:
 
     def lines(self, width: int = WIDTH) -> list[str]:
         """The lines of the screen."""
-        lines = _wrapped(self.headline, width, "", "      ")
+        lines = wrapped(self.headline, width, "", "      ")
         for row in self.rows:
             lines += _row_lines(row, width)
         for remark in self.remarks:
-            lines += _wrapped(remark, width, "  ", "    ")
+            lines += wrapped(remark, width, "  ", "    ")
         for title, text in self.notes:
             lines += _note_lines(title, text, width)
         return lines
@@ -305,16 +303,20 @@ def _advice(findings: Sequence[Finding], ended: Outcome) -> str:
     return f"raise --trials{f' to {needed:,} or more' if needed else ''}"
 
 
-def _wrapped(text: str, width: int, first: str, later: str) -> list[str]:
+def wrapped(text: str, width: int, first: str, later: str) -> list[str]:
+    """The lines of a paragraph: what stands before the first, and before each later one."""
     kept = re.sub(r" ([=≥]) ", "\u00a0\\1\u00a0", plain(text))  # an equation stands in one line
-    kept = re.sub(r"(?<=\d) (?=s\b)", "\u00a0", kept)  # and so do seconds
+    return _folded(re.sub(r"(?<=\d) (?=s\b)", "\u00a0", kept), width, first, later)  # and so do seconds
+
+
+def _folded(text: str, width: int, first: str, later: str) -> list[str]:
     wrapper = textwrap.TextWrapper(width, first, later, break_long_words=False, break_on_hyphens=False)
-    return [line.replace("\u00a0", " ") for line in wrapper.wrap(kept)]
+    return [line.replace("\u00a0", " ") for line in wrapper.wrap(text)]
 
 
 def _row_lines(row: Row, width: int) -> list[str]:
     head = f"  {row.code:4} {plain(row.title):14} "
-    lines = _wrapped(row.sentence, width, head, " " * len(head))
+    lines = wrapped(row.sentence, width, head, " " * len(head))
     if len(lines[-1]) + 2 + len(row.evidence) > width:
         lines.append("")
     if row.evidence:
@@ -325,20 +327,10 @@ def _row_lines(row: Row, width: int) -> list[str]:
 def _note_lines(title: str, text: str, width: int) -> list[str]:
     head, indent = f"{title:11}", " " * 11
     if title != "Run again" or not text.startswith(("attacklab ", "pytest ")):
-        return _wrapped(text, width, head, indent)
-    return _command_lines(text, width, head, indent)
-
-
-def _command_lines(command: str, width: int, head: str, indent: str) -> list[str]:
-    """A command over several lines, as a shell reads them."""
-    lines = [head]
-    try:
-        words = [plain(shlex.quote(word)) for word in shlex.split(command)]
+        return wrapped(text, width, head, indent)
+    try:  # a command over several lines, as a shell reads them
+        words = [shlex.quote(word) for word in shlex.split(text)]
     except ValueError:
-        words = plain(command).split()
-    for word in words:
-        if len(lines[-1]) + len(word) + 3 > width and lines[-1].strip() and len(lines[-1]) > len(head):
-            lines[-1] += " \\"
-            lines.append(indent)
-        lines[-1] += word if len(lines[-1]) == len(indent) else f" {word}"
-    return lines
+        words = text.split()
+    lines = _folded(" ".join(plain(word).replace(" ", "\u00a0") for word in words), width - 2, head, indent)
+    return [*(f"{line} \\" for line in lines[:-1]), lines[-1]]

@@ -5,8 +5,6 @@ seconds. Of `from attacklab.auditing.referee import audit` the module `attacklab
 that imports; the packages around a module count where something is imported from them.
 """
 
-from __future__ import annotations
-
 import ast
 import functools
 import hashlib
@@ -18,7 +16,7 @@ LETTERS = 12
 
 
 def code_of(tree: ast.AST) -> str:
-    """What a module does: its syntax tree without the texts that stand alone. The tree is changed."""
+    """The text of a module's syntax tree without docstrings and other bare strings, which are removed from the tree."""
     for node in ast.walk(tree):
         for field in ("body", "orelse", "finalbody"):
             if isinstance(statements := getattr(node, field, None), list):

@@ -1,7 +1,5 @@
 """A claim, a pair and a flaw in words, as every text for people says them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -63,6 +61,12 @@ def shown_by(finding: Finding) -> str:
     return f"{name} (by {finding.attack})" if name else finding.attack
 
 
+def code_of(finding: Finding) -> str:
+    """The code of the flaw that a refuted claim shows; the attack's name where no flaw is known."""
+    flaw = flaw_of(finding)
+    return flaw.code if flaw else finding.attack
+
+
 def flaw_lines(finding: Finding) -> list[str]:
     """The flaw that a refuted claim shows, how it is usually repaired and where to read; nothing of other findings."""
     if not finding.refutes or not finding.flaw:
@@ -86,7 +90,7 @@ def repair_text(finding: Finding) -> str:
 
 
 def explanation(flaw: Flaw) -> list[tuple[str, str]]:
-    """What is to be said of a flaw: titles and paragraphs, with the example under a title of its own."""
+    """The page about a flaw: titles and paragraphs, with the example under a title of its own."""
     shown = "attacklab poc FINDINGS.json writes it as one script."
     return [
         ("What it is", flaw.what),

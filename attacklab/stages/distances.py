@@ -95,7 +95,7 @@ def _numbers(output: Any, metric: Metric) -> Any:
     except (TypeError, ValueError, AttributeError) as error:
         raise Unmeasurable(f"the {metric} distance needs numbers, not {type(output).__name__}: {error}") from error
     if metric is Metric.ABSOLUTE and len(numbers) != 1:
-        raise Unmeasurable(f"the absolute distance is that of two numbers, and the output has {len(numbers)}")
+        raise Unmeasurable(f"the absolute distance needs one number as the output, not {len(numbers)}")
     return (() if metric is Metric.ABSOLUTE else shape), numbers
 
 

@@ -33,7 +33,7 @@ SIZES = (4, 8, 16, 32, 64, 100, 128, 256, 500, 512, 1000, 1024, 2048, 4096, 1638
 """How many records large datasets have."""
 
 AT_ONCE = 4096
-"""The least and the largest size of a domain are tried first, up to so many records; larger ones may take too long."""
+"""The least and the largest size of a domain are tried first, up to this many records; larger ones are too slow."""
 
 FEW = 8
 """Number of values tried in large datasets that are all alike but for one record, and of constants tried as records."""

@@ -335,7 +335,7 @@ def _declared(stage: Stage) -> Iterator[Neighbours]:
             side.tolist() if isinstance(side, np.ndarray) else list(side) for side in (pair.first, pair.second)
         )
         if not all(map(stage.takes, sides)):
-            raise UsageError(f"a pair of {stage.name} holds records that are not of its domain")
+            raise UsageError(f"a pair of {stage.name} has records outside its domain; leave it out")
         yield sides[0], sides[1]
 
 
@@ -436,7 +436,7 @@ def _by_rounding(study: _Study, distance: Distance) -> bool:
 
 
 def _plain(study: _Study, distance: Distance) -> Distance:
-    """The distance itself; that of l2 is a root, rounded down by less than 2^−64 of its unit."""
+    """The distance as it is shown: for l2 the square root of what is stored, rounded down by less than 2^−64."""
     if study.stage.claim.metric.power == 1 or isinstance(distance, float):
         return distance
     below = distance.denominator << 64

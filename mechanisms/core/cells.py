@@ -106,7 +106,7 @@ def _width_bits(law: Law) -> int:
 
 
 def _between(near: int, far: int, steps: int, width: int) -> int:
-    """Bound what the law is so many steps from far to near from below, by the harmonic mean."""
+    """Bound the law from below, this many steps on the way from `far` to `near`, by the harmonic mean."""
     return width * near * far // ((width - steps) * near + steps * far)
 
 

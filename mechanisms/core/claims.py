@@ -48,7 +48,7 @@ class _Promise(ABC):
         raise ValueError(f"no rule composes {names}; restate one of the parts, for example by to_approximate(delta)")
 
     def _with(self, other: Claim) -> Claim | None:
-        """Return what both promise by this kind's rule, if it has one: numbers of one kind add up, or both are zCDP."""
+        """Compose with another claim: within one kind numbers add up, others add as zCDP; None if no rule applies."""
         if self == NOTHING:
             return other
         if type(self) is type(other):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = __name__.rpartition(".core.")[0]
-"""What this copy is called; hashes call it `_own_copy` and names `mechanisms`, whatever it is called."""
+"""The name of the package that holds this copy. Hashes replace it by `_own_copy`, and names by `mechanisms`."""
 
 NAME = "mechanisms"
 

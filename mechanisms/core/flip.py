@@ -150,7 +150,7 @@ def logistic_coin(gamma: Fraction, bits: RandomBits) -> bool:
 
 
 def enclose_logistic(gamma: Fraction, precision: int) -> tuple[mpq, mpq]:
-    """Enclose 1/(1 + e^−γ) for a rational γ above 0, by an exponential of so many bits."""
+    """Enclose 1/(1 + e^−γ) for a rational γ above 0, by an exponential of this many bits."""
     below, above = mpq(0), mpq(1, 1 << precision)  # e^−γ < 2^−γ, all that is needed to know once γ > precision
     if gamma <= precision:
         down, up = rounding(precision)

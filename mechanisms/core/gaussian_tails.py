@@ -26,7 +26,7 @@ from mechanisms.core.rounding import rounding
 _FEW_TERMS = 128
 _MOST_TERMS = 1 << 14
 _ADDED_UP_TO = 64
-"""The variance up to which the sum over all integers is not Poisson's."""
+"""Up to this variance the sum over all integers is added term by term; above it, Poisson's formula gives it."""
 
 _COEFFICIENTS = 64
 
@@ -91,7 +91,7 @@ def lattice_sum(variance: mpq, precision: int) -> Enclosure:
 
 
 def discrete_sum(threshold: int, variance: mpq, precision: int) -> Enclosure:
-    """Enclose S(threshold) for a threshold of at least 1, by whichever way is closer and not too long."""
+    """Enclose S(threshold), threshold ≥ 1: add terms where few count or the Euler–Maclaurin formula is too coarse."""
     terms = isqrt(threshold**2 + int(2 * precision * variance)) - threshold + 1  # the next one is below 2^−precision
     if terms <= _FEW_TERMS:
         return _added(threshold, variance, precision, terms)
@@ -123,7 +123,7 @@ def _added(threshold: int, variance: mpq, precision: int, terms: int) -> Enclosu
 
 
 def _integrated(threshold: int, variance: mpq, precision: int, correction: mpq, remainder: mpfr) -> Enclosure:
-    """Add ∫_t^∞ g and g(t)·(C ± R), where C ± R is not needed beyond 0 and 1."""
+    """Enclose ∫_t^∞ g + g(t)·c for every c in [C − R, C + R] that lies in [0, 1]."""
     tail = normal_tail(mpq(threshold), variance, precision)
     height = exponential(-mpq(threshold * threshold) / (2 * variance), precision)
     down, up = rounding(precision)

@@ -74,7 +74,7 @@ class Law(ABC):
 
     @abstractmethod
     def loss(self, steps: int) -> Claim:
-        """Return what noise of this law promises where neighbours' answers are at most so many steps apart."""
+        """Return what noise of this law promises where neighbours' answers are at most this many steps apart."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class GaussianLaw(Law):
 
     @abstractmethod
     def delta(self, steps: int, epsilon: Fraction) -> Fraction:
-        """Bound δ(ε) for a shift of at most so many steps from above; see `mechanisms.core.gaussian_claims`."""
+        """Bound δ(ε) for a shift of at most this many steps from above; see `mechanisms.core.gaussian_claims`."""
 
 
 @dataclass(frozen=True)

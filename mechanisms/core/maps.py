@@ -47,7 +47,7 @@ class WithOrigins:
 
 @dataclass(frozen=True)
 class Share:
-    """A released total over a public number of parts, from `origin` on."""
+    """Divides a released total by a public number of parts and adds `origin`: a mean, from a sum of offsets."""
 
     parts: int
     origin: float

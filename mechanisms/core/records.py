@@ -132,7 +132,7 @@ class Count(Query[int]):
 
     @property
     def stability(self) -> int:
-        """1 where a record comes or goes, else 0."""
+        """1 for add-remove, 0 for substitute, which leaves the number of records as it is."""
         return 0 if self.relation == "substitute" else 1
 
     def of(self, data: Sequence[Any]) -> int:
@@ -216,10 +216,10 @@ def require_records(relation: str) -> None:
 def _within(
     numbers: NDArray[Any] | list[Fraction | float], lower: Fraction, upper: Fraction, origin: Fraction
 ) -> NDArray[Any] | list[Fraction]:
-    """Clamp each number to the bounds, a NaN to the lower one, and take the origin away, each by itself.
+    """Clamp each number to the bounds, a NaN to the lower one, and subtract the origin.
 
-    What is above an origin is that of the nearest double, in binary64, whatever type the other records have: rounding
-    is monotone, and the bounds are doubles.
+    Where there is an origin, each number is first rounded to the nearest double, whatever type the others have. It
+    stays within the bounds, because they are doubles and rounding is monotone.
     """
     if isinstance(numbers, list) or numbers.dtype != np.float64:
         values = numbers if isinstance(numbers, list) else [Fraction(number) for number in numbers.tolist()]

@@ -34,7 +34,7 @@ class Remainder:
         return Enclosure(*ends)
 
     def draw(self, word: int, bits: RandomBits) -> int:
-        """Draw an outcome by a word and the bits that follow it, from a guess by the law's rough tails."""
+        """Draw an outcome by inverting the law at a word and the bits after it; the search starts at a rough guess."""
         cells, law = self._cells, self._cells.law
         above = mpq(2 * word + 1, 2 << WORD) * cells.remaining
 

@@ -90,7 +90,7 @@ class Utilities(Scores):
         return ends if tuple(map(Fraction, ends)) == (self.lower, self.upper) else None
 
     def _within(self, numbers: NDArray[Any] | list[Fraction | float]) -> Scored:
-        """Clamp: in doubles where the ends of the range and all numbers are doubles, which changes no number."""
+        """Clamp numbers to the range; in doubles, with the same result, where the range and all numbers are doubles."""
         if isinstance(numbers, np.ndarray) and self._ends and are_doubles(numbers):
             return within(numbers.astype(np.float64, copy=False), *self._ends)
         listed: Iterable[Any] = numbers.tolist() if isinstance(numbers, np.ndarray) else numbers
@@ -100,7 +100,7 @@ class Utilities(Scores):
 def utilities(
     sensitivity: Number = 1, utility_range: tuple[Number, Number] = WIDEST_RANGE, monotone: bool = False
 ) -> Utilities:
-    """Return the query behind a selection by given utilities, of numbers each of which is the rational that it is."""
+    """Return the query of a selection by utilities that the caller computes; each is taken as an exact rational."""
     lower, upper = (rational("utility_range", end) for end in utility_range)
     return Utilities(positive("sensitivity", sensitivity), lower, upper, monotone)
 

@@ -122,7 +122,7 @@ class Select(OfQuery):
         return np.concatenate([np.empty(0, dtype=np.int64), *drawn])
 
     def law(self, data: Any, precision: int = 128) -> list[Enclosure]:
-        """Return the probability of each outcome between two bounds, in arithmetic of so many bits."""
+        """Return the probability of each outcome between two bounds, in arithmetic of this many bits."""
         prepared = self.prepared(data)
         weights = [exponential(-prepared.gap(0, outcome), precision) for outcome in range(prepared.outcomes)]
         down, up = rounding(precision)
@@ -336,7 +336,7 @@ def scaled(gap: mpq, precision: int) -> tuple[int, int]:
 
 
 def whole_weight(gap: mpq) -> int:
-    """Return ⌊r⌋."""
+    """Return ⌊r⌋, where r = 2^31·e^(−gap) is the weight of a utility that lies `gap` below the largest."""
     precision = _NARROWED
     while True:
         lower, upper = (end >> precision for end in scaled(gap, precision))

@@ -245,11 +245,11 @@ class Tickets:
         return 4 << self._shift
 
     def padded(self, weights: Iterable[int]) -> list[int]:
-        """Return weights as the other functions take them."""
+        """Add the pad to each weight, as `winner` and `thresholds` take them."""
         return [self.pad + weight for weight in weights]
 
     def winner(self, padded: list[int], bits: RandomBits) -> int:
-        """Draw an outcome by their weights."""
+        """Draw the place of an outcome, by weights that `padded` returned."""
         thresholds = self.thresholds(padded)
         ticket = bits.take(self.bits)
         return sum(ticket >= threshold for threshold in thresholds)
@@ -285,7 +285,7 @@ def _shortfalls(query: Scores, utilities: Scored) -> list[Fraction]:
 
 
 def _depths(query: Scores, utilities: Scored, steps: int) -> list[int]:
-    """Return ⌊steps·s⌋ of each utility: by as many operations for all doubles, where these can count the levels."""
+    """Return ⌊steps·s⌋ for each utility, s its shortfall: in numpy where doubles hold every level exactly."""
     factor = steps / query.sensitivity
     top = query.upper * factor
     whole = all(end.denominator == 1 and abs(end) <= 1 << 52 for end in (top, query.lower * factor))

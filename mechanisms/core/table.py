@@ -39,7 +39,7 @@ _KEPT = 64
 
 
 class Slot(NamedTuple):
-    """The words of one leading part: from the threshold on they belong to the upper cell, else to the lower one."""
+    """Two cells share the words that begin with the same bits: those from the threshold on belong to the upper cell."""
 
     threshold: int
     upper: int
@@ -120,7 +120,7 @@ class Table:
         return undecided
 
     def decide_open(self, words: NDArray[np.uint64], bits: RandomBits) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-        """Return noise for open words, from two further words each, and the places of those that need an inversion."""
+        """Return the noise of open words, by two further words each, and the places that only an inversion decides."""
         shares = np.searchsorted(self._ends, words, side="right")
         decided, last = np.flatnonzero(shares < len(self._ends)), (1 << self.width_bits) - 1
         starts, is_ramp = self._open_starts[shares[decided] >> 1], (shares[decided] & 1).astype(np.bool_)
@@ -133,7 +133,7 @@ class Table:
     def evidence(self) -> dict[str, Any]:
         """Return the words of each cell as JSON, from which a check can count them.
 
-        A cell is told by its number, its start over W; of a slot, how often W words the lower cell has, and both cells.
+        A cell is written as its start divided by W; a slot as how many times W words its lower cell has, and its cells.
         """
         width_bits, of_a_slot = self.width_bits, 1 << WORD - self._slot_bits - self.width_bits
         return {

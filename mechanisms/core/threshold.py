@@ -36,7 +36,7 @@ _CLAIM_BITS = 128
 
 @dataclass(frozen=True)
 class AboveThreshold(Mechanism):
-    """Which of many answers are above a threshold, in their order, until so many of them were: the sparse vector.
+    """Which of many answers are above a threshold, in their order, until `positives` of them were: the sparse vector.
 
     Let d be the answers' stability, c the number of positives, and t the threshold's noise. For neighbours, fix the
     noise of every answer that is reported below: raising t by d, which costs the threshold's law a shift of d, keeps

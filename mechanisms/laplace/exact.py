@@ -54,7 +54,7 @@ def exact_laplace_on_grid(
 ) -> Mapped:
     """Return a point of a finite grid, chosen with probability in proportion to ratio^(|answer − point|/Δ).
 
-    The ratio is e^(−ε/2), rounded up to so many bits, so that the claim is ε or a little less.
+    The ratio is e^(−ε/2), rounded up to `ratio_bits` bits, so that the claim is ε or a little less.
     """
     query = Distances(positive("sensitivity", sensitivity), rational("lower", lower), rational("upper", upper), grid)
     parts = 1 << count("ratio_bits", ratio_bits)
@@ -77,7 +77,7 @@ def exact_two_sided_geometric(
     first, length = _range(lower, upper, grid)
 
     def words(middle: int) -> list[int]:
-        """Return w_0, …, w_(R−1) and the least t_R for a w_0."""
+        """Return the words w_0, …, w_(R−1) that follow from w_0 = middle, and the least t_R (see `Kernel`)."""
         steps = list(accumulate(repeat(ratio, length - 1), lambda each, r: math.ceil(each / r), initial=middle))
         return [*steps, math.ceil(steps[-1] / (ratio - 1))]
 

@@ -23,7 +23,7 @@ def exact_above_threshold(
     sensitivity: Number = 1,
     grid: Grid,
 ) -> AboveThreshold:
-    """Report which answers are above a threshold, in their order, until so many of them were.
+    """Report which answers are above a threshold, in their order, until `positives` of them were.
 
     Answers of neighbours are at most d = ⌈sensitivity/step⌉ steps apart. The noise has the scale d/ε₁ on the threshold,
     2cd/ε₂ on each of the answers, and cd/ε₃ on each value that is released.

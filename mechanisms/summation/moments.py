@@ -63,7 +63,7 @@ def sum_of_products(
 
 @dataclass(frozen=True)
 class AboutMean:
-    """A mean square about a centre and a mean, both released: the mean square about that mean, at least 0."""
+    """The variance, at least 0, from two released numbers: the mean square about a centre, and the mean."""
 
     centre: float
 

@@ -4,6 +4,7 @@ import itertools
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -199,9 +200,9 @@ def aligned(body: Body, pairs: Sequence[tuple[Any, Any]] = ((LONG, SHORT),), eps
         return [body(x, rng) for _ in range(trials)]
 
     declared = [NeighbouringPair(first, second, Relation.ADD_REMOVE) for first, second in pairs]
-    target = Target.dataset(release, epsilon=epsilon, pairs=declared, name="pipeline")
+    target = replace(Target.dataset(release, epsilon=epsilon, pairs=declared, name="pipeline"), version="7")
     (finding,) = audit(target, ideal_noise=True, trials=10_000)
-    assert finding.attack == "alignment"
+    assert (finding.attack, finding.target_version) == ("alignment", "7")
     assert Finding.from_json(finding.to_json()) == finding
     return finding
 

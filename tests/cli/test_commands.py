@@ -26,16 +26,8 @@ def test_a_command_is_summed_up_by_its_first_line_and_each_option_says_what_it_s
 
 
 def test_the_help_imports_no_command_and_nothing_that_computes() -> None:
-    heavy = [
-        "numpy",
-        "scipy",
-        "gmpy2",
-        "rich",
-        "matplotlib",
-        "distributed",
-        "attacklab.cli.audit",
-        "attacklab.auditing.referee",
-    ]
+    ours = ["attacklab.cli.audit", "attacklab.auditing.referee"]
+    heavy = ["numpy", "scipy", "gmpy2", "rich", "matplotlib", "distributed", *ours]
     code = f"""
 import sys
 from attacklab.cli import main
@@ -89,6 +81,11 @@ class Laplace:
     def randomise(self, x):
         return x + random.expovariate(1.0)
 
+class Held:
+    def released(self, x, rng):
+        return x + rng.laplace()
+
+held = Held()
 target = Target.noise(lambda answer, trials, rng: [0] * trials, epsilon=1.0)
 """
 
@@ -102,6 +99,7 @@ def test_a_file_without_a_name_lists_what_looks_like_a_mechanism_and_runs_nothin
         "attacklab audit listed.py:noisy --kind noise --epsilon EPSILON",
         "attacklab audit listed.py:mean --kind dataset --pairs PAIRS.json --epsilon EPSILON",
         "attacklab audit listed.py:Laplace.randomise --kind noise --epsilon EPSILON",
+        "attacklab audit listed.py:held.released --kind noise --epsilon EPSILON",
         "attacklab audit listed.py:target",
     ]
     Path("empty.py").write_text("x = 1\n")

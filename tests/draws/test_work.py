@@ -44,7 +44,7 @@ def test_bits_that_are_not_seen_are_refused() -> None:
     target = seeing_work(Target.noise(lambda answer, trials, _: answer + elsewhere.random(trials), epsilon=1.0))
     with pytest.raises(TargetError, match="took no bits of its generator"):
         target.outputs(0.0, 3, np.random.default_rng(1))
-    with pytest.raises(UsageError, match="are not seen from here"):
+    with pytest.raises(UsageError, match="cannot be counted here"):
         seeing_work(Target.noise(one_by_one(lambda value: value), epsilon=1.0))
 
 

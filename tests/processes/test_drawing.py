@@ -3,6 +3,7 @@
 import os
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -118,6 +119,14 @@ def test_draws_ahead_of_the_decision_are_bounded_given_up_and_not_begun() -> Non
     assert finding.samples is not None
     assert finding.samples.counts.trials < 10_000
     assert executor.ran < 3 * AHEAD  # of more than ten million
+
+
+def test_calls_that_were_given_up_are_not_logged_as_a_fault(caplog: pytest.LogCaptureFixture) -> None:
+    with Processes(1) as executor:
+        executor.submit(int).result()
+        for future in [executor.submit(time.sleep, 60.0) for _ in range(40)]:
+            future.cancel()
+    assert not caplog.records
 
 
 def test_a_closure_is_sent_and_what_cannot_be_sent_runs_here_and_that_is_said(processes: Executor) -> None:

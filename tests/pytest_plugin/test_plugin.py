@@ -107,7 +107,7 @@ PROOFS = [
     ("", "dp_prove(response)", FAILED, "a function needs a claim"),
     ("epsilon=0.7", "dp_prove(leaking)", FAILED, "leaking has no sampler"),
     ("epsilon=0.7", "dp_prove(PAIRED)", FAILED, "paired has its own claim"),
-    ("", "dp_prove(STAGE)", FAILED, "counted is a stage, which is decided without laws: give it to dp_audit"),
+    ("", "dp_prove(STAGE)", FAILED, "counted is a stage, which draws nothing, so it has no law; give it to dp_audit"),
     ("epsilon=0.7, kind='dataset'", "dp_prove(response)", FAILED, "a dataset target needs a pair of its own"),
     ("", "pass", FAILED, "nothing was tested: make dp_audit or dp_prove an argument"),
 ]

@@ -161,7 +161,7 @@ SCREENS = FINDINGS | {
 
 def _printed(findings: tuple[Finding, ...], *, verbose: bool | None) -> str:
     with contextlib.redirect_stdout(io.StringIO()) as out, mock.patch.dict(os.environ, COLUMNS="80"):
-        show(findings, PLACE, verbose=verbose)
+        show([(PLACE, findings)], verbose)
     return out.getvalue()
 
 

@@ -51,7 +51,7 @@ def test_the_page_shows_each_certificate_its_statement_size_times_and_readings(t
 def test_a_certificate_that_was_not_accepted_is_shown_as_such(tmp_path: Path) -> None:
     refused = finding("two", Verdict.INCONCLUSIVE, statement="", readings=(), checked="")
     write(tmp_path, finding("one"), refused)
-    page = proofs_page(tmp_path)
+    page, _ = proofs_page(tmp_path)
     assert "1 of 2 certificates were accepted." in page
     assert "| [two](two.json) | ε = 1.0 | **inconclusive**: a cell is missing | nothing | 12,345 |" in page
     assert r"| grid | 1 | A grid of \|n\| points. |" in page.splitlines()

@@ -34,22 +34,14 @@ def edited(root: Path, name: str, text: str) -> None:
     assert (root / name).stat().st_mtime_ns != before
 
 
-@pytest.mark.parametrize(
-    ("name", "rooms"),
-    [
-        ("experiments/first.py", {"experiments"}),
-        ("experiments/common/__init__.py", {"experiments"}),
-        ("experiments/common/sweeps.py", {"experiments"}),
-        ("lab/attack.py", {"lab"}),
-        ("lab/targets.py", {"lab"}),
-        ("lab/late.py", {"lab"}),
-        ("lab/other.py", set()),
-        ("experiments/second.py", set()),
-    ],
-)
-def test_a_digest_changes_with_every_module_that_is_reached_and_no_other(
-    name: str, rooms: set[str], root: Path
-) -> None:
+REACHED = ("first.py", "common/__init__.py", "common/sweeps.py"), ("attack.py", "targets.py", "late.py")
+ROOMS = {
+    f"{room}/{name}": {room} for room, names in zip(("experiments", "lab"), REACHED, strict=True) for name in names
+}
+
+
+@pytest.mark.parametrize(("name", "rooms"), [*ROOMS.items(), ("lab/other.py", set()), ("experiments/second.py", set())])
+def test_a_digest_changes_with_every_module_reached_and_no_other(name: str, rooms: set[str], root: Path) -> None:
     before = digests(root, "experiments.first")
     assert set(before) == {"experiments", "lab"}
     edited(root, name, FILES[name] + "Y = 2\n")

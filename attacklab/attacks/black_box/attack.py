@@ -35,23 +35,23 @@ EVENTS = 8  # how many events of a pair the choosing sample picks from
 
 LEAST_LEARNING = 64
 
-LOOKS = 12  # all in all, about so many times as many outputs are drawn as the events of one pair are learned from
+LOOKS = 12  # all in all, about this many times as many outputs are drawn as the events of one pair are learned from
 
 OF_TRIALS = 6
 """Trials for each output that events are learned from, at least, so that looking costs less than judging."""
 
-MORE = 8  # to prove the largest ε, events are learned from so many times more outputs at the most
-OF_PROVING_TRIALS = 4  # they are learned from one output for so many trials then, because all trials are drawn anyway
+MORE = 8  # to prove the largest ε, events are learned from this many times more outputs at the most
+OF_PROVING_TRIALS = 4  # they are learned from one output for this many trials then, because all trials are drawn anyway
 SCREENING_TO_PROVE = 8  # the same as `SCREENING`, to prove the largest ε
 
 MOST_PAIRS = 200
 
-OUTPUTS_A_PAIR = 16  # there is at most one candidate pair for so many outputs that events are learned from
-SCREENING = 16  # pairs are compared on so many times fewer outputs than events are learned from
+OUTPUTS_A_PAIR = 16  # there is at most one candidate pair for this many outputs that events are learned from
+SCREENING = 16  # pairs are compared on this many times fewer outputs than events are learned from
 
 OBJECTS = 2
-"""Where outputs are not arrays of numbers, and so are dear to take apart, so many times fewer pairs are kept, and
-events are learned from so many times fewer outputs."""
+"""Where outputs are not arrays of numbers, and so are dear to take apart, this many times fewer pairs are kept, and
+events are learned from this many times fewer outputs."""
 
 WHAT_TO_DECLARE = "declare domain=Domain(shape=...), or pairs=(...) to try; on the command line, --domain or --pairs"
 
@@ -84,11 +84,11 @@ class BlackBox(OfKinds, kinds=set(Kind)):
 
     def __post_init__(self) -> None:
         if self.learning < LEAST_LEARNING:
-            raise UsageError(f"learning must be at least {LEAST_LEARNING}, not {self.learning}")
+            raise UsageError(f"learning takes at least {LEAST_LEARNING} outputs of each input, not {self.learning}")
         if self.kept < 1:
-            raise UsageError(f"kept must be at least 1, not {self.kept}")
+            raise UsageError(f"kept, the number of pairs to judge, must be at least 1, not {self.kept}")
         if not self.outcomes or min(self.outcomes) < 2:
-            raise UsageError(f"outcomes must be numbers of at least 2, not {self.outcomes}")
+            raise UsageError(f"outcomes, the numbers of utilities to try, must be at least 2 each, not {self.outcomes}")
 
     def proving_within(self, trials: int) -> BlackBox:
         """The attack that looks for the largest ε that a sample of this size proves."""

@@ -58,9 +58,11 @@ LIKELY_VALUES = 16  # how many of the most frequent values are candidates by the
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An event, and how clearly it exceeded the claim.
+    """An event, and how clearly it exceeds the claim.
 
-    That is the evidence, in nats, that it is expected to give a trial; or the ε that it promises to prove.
+    Attributes:
+        event: the event.
+        clarity: the evidence, in nats, that one trial is expected to give; or the ε that it is expected to prove.
     """
 
     event: Event

@@ -28,10 +28,10 @@ from attacklab.model.neighbours import NeighbouringPair, fingerprint
 from attacklab.model.targets import Failure, Outputs
 
 FEWEST = 16  # the least number of outputs of an input that a pair is judged by
-FACTOR = 4  # how many times as many outputs each round draws, of about so many times fewer pairs
+FACTOR = 4  # how many times as many outputs each round draws, of about this many times fewer pairs
 QUANTILES = np.arange(1, 16) / 16  # where half-lines may end
 LIKELY_VALUES = 8  # how many of the most frequent values are compared
-MOST_FAILING_PAIRS = 16  # if the target fails in every trial on so many pairs, none is worth more trials
+MOST_FAILING_PAIRS = 16  # if the target fails in every trial on this many pairs, none is worth more trials
 
 Draw = Callable[[NeighbouringPair, int], tuple[Outputs, Outputs]]
 

@@ -37,7 +37,7 @@ ORDERED = 8  # how many keys have their place in the order looked at
 TEXT, WORDING = "the text of", "the wording of"
 """How the words of features begin whose numbers stand for texts."""
 
-MOST_TEXTS = 1 << 12  # so many texts are kept, to say which text a number stands for
+MOST_TEXTS = 1 << 12  # this many texts are kept, to say which text a number stands for
 _TEXTS: Final[dict[float, str]] = {}
 
 
@@ -87,7 +87,7 @@ def in_sets(known: list[Any], of_first: NDArray[np.bool_] | None) -> Named:
 
 
 def remainders(known: list[Any]) -> Named:
-    """What of numbers a double leaves off: the last digits of large integers and of exact fractions."""
+    """What is lost when a number becomes a double: the last digits of large integers and of exact fractions."""
     if any(isinstance(value, int) and abs(value) > EXACT_IN_DOUBLES for value in known):
         yield "the last 32 bits", partial(_each, of=_last_bits)
     if any(isinstance(value, EXACT) for value in known):

@@ -10,7 +10,7 @@ events at a large e^ε by that hit.
 
 The larger probability is taken as it was seen. So an event that was seen under neither input promises nothing.
 
-From both probabilities also follow the trials that an event takes, and the smallest advantage that so many show. Three
+From both probabilities also follow the trials that an event takes, and the smallest advantage that they show. Three
 counts (how often the event contains the first output, the second, and both) are each taken at an unlucky end, so the
 power is at least `POWER` however they depend on each other.
 """
@@ -38,14 +38,14 @@ QUANTILES: Final[NDArray[np.float64]] = (np.arange(8) + 0.5) / 8
 """Where the posterior law is evaluated: the middles of eight equally likely parts."""
 
 SHARE = 10
-"""At most one trial is spent on choosing for so many spent on judging, as long as ε is small."""
+"""At most one trial is spent on choosing for this many spent on judging, as long as ε is small."""
 
 SMALL, LARGE = 3.0, 7.0
 """Between these ε the share grows to half of the trials that judge."""
 
 ENOUGH = 256
-"""No more are needed for choosing than so many times e^ε: they show an event of probability 1/50 under one input that
-the other never shows."""
+"""Choosing an event takes at most this many outputs times e^ε. They suffice to see an event that has probability 1/50
+under one input and never happens under the other."""
 
 
 DOUBT = 2.5

@@ -38,7 +38,7 @@ TAIL = 1e-4
 """The first block of the second count, and the last, each have about this part of α as their probability at most."""
 
 COARSE, FINE = 1 << 11, 1 << 17
-"""About how many pairs of a cell and a block say roughly where the bound lies, and make sure of it."""
+"""The size of the computation, in pairs of a cell and a block: to find the bound roughly, and to confirm it."""
 
 LEAST_STEP = 0.003
 """By how many standard deviations at least the bound is lowered, until it surely holds."""
@@ -73,7 +73,7 @@ class Reading:
         return max(0.0, math.log((p - delta) / q) - off)
 
     def _hits(self, counts: Counts) -> tuple[int, int]:
-        """How often the event, or its complement, happened with the input that shows it more often, and the other."""
+        """The counts of the event (or its complement): for the input that shows it more often, then for the other."""
         first, second = (counts.trials - hits if self.complement else hits for hits in (counts.first, counts.second))
         return (second, first) if self.of_second else (first, second)
 
@@ -92,7 +92,7 @@ def _lower_bound(problem: _Problem, more: int, less: int, alpha: float) -> float
     target = float(scipy.special.ndtri(problem.alpha))
 
     def excess(epsilon: float, size: int = COARSE, *, surely: bool = False) -> float:
-        """By how many standard deviations of a normal variable the counts are too likely."""
+        """How much more likely than α the counts are at this ε, in standard deviations of a normal variable."""
         likelihood = problem.likelihood(epsilon, size, surely=surely)
         return float(np.clip(scipy.special.ndtri(likelihood), -40, 40)) - target
 
@@ -177,7 +177,7 @@ def _exceeded(share: float, trials: int, p: Doubles) -> Doubles:
 
 
 def _at_least(hits: Doubles, trials: int, p: Doubles) -> Doubles:
-    """P[at least so many hits]; 0 where they are more than the trials."""
+    """P[at least this many hits]; 0 where they are more than the trials."""
     within = np.clip(hits, 1, trials)
     shares = scipy.special.betainc(within, trials - within + 1, p)
     return np.asarray(np.where(hits < 1, 1.0, np.where(hits > trials, 0.0, shares)))

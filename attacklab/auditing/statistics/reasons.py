@@ -26,13 +26,13 @@ DIGITS = range(3, 18)
 """With how many digits figures are given: as few as show that the claim is exceeded."""
 
 ALIKE = 9
-"""Cases that exceed the claim by the same to so many decimal places are told in their order."""
+"""Cases that exceed the claim by the same to this many decimal places are told in their order."""
 
 WRITTEN_OUT = 6
 """Larger odds than ten to this power are given as a power of ten."""
 
 SIDES = (("P[E]", "Q[E]"), ("P[not E]", "Q[not E]"), ("Q[E]", "P[E]"), ("Q[not E]", "P[not E]"))
-"""What `claims.directions` compares, in its order."""
+"""The names of the two probabilities that each entry of `claims.directions` compares, in the same order."""
 
 
 def refuted_reason(judged: PrivacyClaim, counts: Counts, alpha: float, *, fails: bool) -> str:

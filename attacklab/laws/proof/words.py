@@ -50,7 +50,7 @@ def verdict_of(ruling: Ruling) -> Verdict:
 
 
 def reason_of(ruling: Ruling, first: Law, second: Law) -> str:
-    """What two laws need, in words."""
+    """The reason of a finding: how many outcomes two laws have, and the δ or ε that they need."""
     is_closed = first.closed and second.closed
     laws = f"{'closed ' if is_closed else ''}laws of {len(first)} and {len(second)} outcomes"
     if not is_closed:

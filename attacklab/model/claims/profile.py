@@ -51,7 +51,7 @@ class Profile(Claim):
         if not kept:
             raise UsageError(f"{self.name} promises nothing: δ is 1 wherever it was asked for")
         if len({epsilon for epsilon, _ in kept}) < len(kept):
-            raise UsageError(f"{self.name} has two δ for one ε")
+            raise UsageError(f"{self.name} gives an ε twice, with different δ; give each ε once")
         object.__setattr__(self, "curve", tuple(kept))
 
     def __str__(self) -> str:

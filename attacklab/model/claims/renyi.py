@@ -109,7 +109,7 @@ class Renyi(RenyiClaim):
         if len(self.orders) != len(self.epsilons):
             raise UsageError(f"RDP needs one epsilon for each alpha, not {len(self.epsilons)} for {len(self.orders)}")
         if len(set(self.orders)) < len(self.orders):
-            raise UsageError("each alpha of an RDP claim may stand there once")
+            raise UsageError("an RDP claim names an alpha twice; give each alpha once")
         for alpha in self.orders:
             if alpha <= 1:
                 raise UsageError(f"alpha must be greater than 1, not {alpha}")

@@ -78,7 +78,7 @@ class Stability(Claim):
         Raises:
             UsageError: always.
         """
-        raise UsageError(f"a stability says nothing of {answers} answers together")
+        raise UsageError(f"the claim of a stage covers one output, not {answers} together")
 
     def to_json(self) -> dict[str, Any]:
         """Its bound as a fraction in text, its metric and the number of records."""

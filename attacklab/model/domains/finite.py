@@ -47,10 +47,11 @@ def all_databases(records: int, values: Sequence[Any]) -> list[NDArray[Any]]:
 
 def _vectors(least: int, most: int, values: Sequence[Any]) -> list[NDArray[Any]]:
     if most < 1 or not len(values) or len(set(values)) != len(values):
-        raise UsageError(f"a finite domain needs vectors of up to 1 or more different values, not {most} of {values!r}")
+        told = f"not a length of {most} and the values {values!r}"
+        raise UsageError(f"a finite domain needs a length of at least 1, and values that are all different, {told}")
     lengths = range(least, most + 1)
     count = sum(len(values) ** length for length in lengths)
     if count > MOST_INPUTS:
-        raise UsageError(f"there are {count:,} vectors of up to {most} of {len(values)} values; take fewer")
+        raise UsageError(f"there are {count:,} vectors of up to {most} of {len(values)} values; take fewer or shorter")
     dtype = np.array(list(values)).dtype
     return [np.array(vector, dtype=dtype) for length in lengths for vector in itertools.product(values, repeat=length)]

@@ -39,7 +39,7 @@ DISTINCT = 8
 """How many different values a dataset without repetition has, about."""
 
 FAR = (1_000, -1_000, 1 << 20)
-"""Records that are tried where the domain holds them."""
+"""Extreme records to try, if the domain contains them."""
 
 
 class Pattern(enum.StrEnum):
@@ -153,7 +153,7 @@ class _Datasets:
         _require_count("least", self.least, 0)
         _require_count("most", self.most, 1)
         if self.least > self.most:
-            raise UsageError(f"least of a domain must be at most its most, {self.most}, not {self.least}")
+            raise UsageError(f"a domain must have least <= most, not least = {self.least} and most = {self.most}")
 
     @property
     def relations(self) -> tuple[Relation, ...]:
@@ -278,7 +278,7 @@ class Streams:
         return as_array(input_).shape == (self.length,) and numbers.holds(input_)
 
     def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002 - one
-        """Some step differs, among numbers that are equal, halved or alternating, or first high and then low."""
+        """Streams that differ in one step; their other steps are equal, half and half, alternating or high then low."""
         low, high = numbers.ends()
         places = datasets.at_places(low, high, self.length, Relation.SUBSTITUTE)
         for first, second, by in datasets.interleaved(places, self._replaced(low, high)):
@@ -349,7 +349,7 @@ SHAPES: tuple[type[Shape], ...] = (Queries, Records, Categories, Streams, Graphs
 
 
 def _between(numbers: Numbers, low: float, high: float, part: int) -> Fraction:
-    """A number of a domain between two others, so many of `DISTINCT` parts of the way."""
+    """A number of a domain between two others, this many of `DISTINCT` parts of the way."""
     value = Fraction(low) + (Fraction(high) - Fraction(low)) * Fraction(part, DISTINCT)
     return Fraction(math.floor(value)) if numbers.integers else value
 

@@ -49,7 +49,7 @@ def test_composition_is_that_of_each_point() -> None:
     [
         ([], "promises nothing"),
         ([(1.0, 1.0)], "promises nothing"),
-        ([(1.0, 0.1), (1.0, 0.2)], "two δ for one ε"),
+        ([(1.0, 0.1), (1.0, 0.2)], "gives an ε twice"),
         ([(-1.0, 0.1)], "epsilon must be finite and at least 0"),
         ([(1.0, 1.5)], "delta must lie in"),
         ([1.0], "a function of ε or pairs"),

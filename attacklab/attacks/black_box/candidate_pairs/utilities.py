@@ -17,7 +17,7 @@ from attacklab.model.floats import power_of_two_within
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Target
 
-FEW = 8  # up to so many outcomes, all moves are tried from all starts; for more, only those from ties
+FEW = 8  # up to this many outcomes, all moves are tried from all starts; for more, only those from ties
 MANY = 1024  # of more outcomes only opposite moves are tried, and none where an output takes a random word for each
 
 HEIGHTS = (2.0**11, 2.0**24, 2.0**8, 0.0)

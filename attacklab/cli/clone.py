@@ -1,30 +1,36 @@
-"""`attacklab run`: experiments, from their configuration to data, figures and a page."""
+"""`attacklab run`, `demo` and `challenge`: experiments, attacks for the lecture hall and exercises, in a clone."""
 
-from __future__ import annotations
-
+import importlib
 import os
+import sys
 import webbrowser
 from collections.abc import Iterator, Sequence
 from concurrent.futures import as_completed
 from pathlib import Path
-from typing import Annotated
+from types import ModuleType
+from typing import Annotated, TypeAlias
 
+import click
+import typer
 from rich.console import Console
 from typer import Argument, Option
 
-from attacklab.cli.messages import Seed, by_name
+from attacklab.cli.messages import Seed, Status, by_name
 from attacklab.cli.output import console
 from attacklab.cli.where import Processes
 from attacklab.model.errors import UsageError
 from attacklab.model.files import require_writable_folder, write_whole
 from attacklab.model.findings import Verdict
+from attacklab.model.plain_text import plain
 from attacklab.reporting import experiment as experiments
 from attacklab.reporting.experiment import DATA, Data, Experiment, Settings, run_experiment
 from attacklab.reporting.lab import CORPUS, FOLDER, enter_lab
 from attacklab.reporting.pages import require_index, write_index
 
+Language: TypeAlias = Annotated[str, Option("--language", help="en for English, zh for Chinese")]
 
-def command(
+
+def run(
     names: Annotated[
         list[str] | None, Argument(help="Experiments, or corpus for all about the lab itself [default: all others]")
     ] = None,
@@ -48,10 +54,10 @@ def command(
 
         page = index.with_suffix(".html")
         write_whole(page, lab_page(output, index))
-        out.print(f"to see in a browser: {page.resolve().as_uri()}", soft_wrap=True)
+        out.print(f"to see in a browser: {page.resolve().as_uri()}")
         if out.is_terminal:
             webbrowser.open(page.resolve().as_uri())
-    out.print(f"written: {index}", soft_wrap=True)
+    out.print(f"written: {index}")
 
 
 def _measure(out: Console, lab: Path, names: Sequence[str] | None, settings: Settings, output: Path) -> None:
@@ -63,10 +69,10 @@ def _measure(out: Console, lab: Path, names: Sequence[str] | None, settings: Set
         chosen += of_package or [by_name(name, known, "experiment")]
     require_writable_folder(output)
     for number, (experiment, data) in enumerate(_run(lab, chosen, settings, output), 1):
-        out.print(f"[{number}/{len(chosen)}] {experiment.name}: {experiment.question}", soft_wrap=True)
+        out.print(f"[{number}/{len(chosen)}] {experiment.name}: {experiment.question}")
         verdicts = [finding["verdict"] for finding in data["findings"]]
         counted = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in Verdict if verdict in verdicts)
-        out.print(f"      {data['experiment']['seconds']} s{': ' if counted else ''}{counted}", soft_wrap=True)
+        out.print(f"      {data['experiment']['seconds']} s{': ' if counted else ''}{counted}")
 
 
 def _run(
@@ -74,22 +80,58 @@ def _run(
 ) -> Iterator[tuple[Experiment, Data]]:
     """Run experiments, one a processor, in the order in which they end; those of `corpus` alone, for their clocks."""
     together = [experiment for experiment in chosen if experiment.package != CORPUS]
-    processes = min(len(together), os.cpu_count() or 1)
-    if processes > 1:
-        pool = Processes(processes)
-        try:
-            running = {
-                pool.submit(_run_by_name, lab, experiment.name, settings, output): experiment for experiment in together
-            }
-            for ended in as_completed(running):
-                yield running[ended], ended.result()
-        finally:
-            pool.shutdown()
+    count = min(len(together), os.cpu_count() or 1)
+    together = together if count > 1 else []
+    with Processes(count) as pool:
+        running = {pool.submit(_run_by_name, lab, one.name, settings, output): one for one in together}
+        for ended in as_completed(running):
+            yield running[ended], ended.result()
     for experiment in chosen:
-        if experiment.package == CORPUS or processes == 1:
+        if experiment not in together:
             yield experiment, run_experiment(experiment, settings, output)
 
 
 def _run_by_name(lab: Path, name: str, settings: Settings, output: Path) -> Data:
     enter_lab(lab)
     return run_experiment(experiments.load_experiment(lab, FOLDER, name), settings, output)
+
+
+def demo(
+    flaws: Annotated[
+        list[str] | None, Argument(metavar="FLAW", help="What to show [default: all, one after another]")
+    ] = None,
+    language: Language = "en",
+    seed: Seed = 0,
+) -> None:
+    """Show attacks live, on naive and exact twins (in a clone)."""
+    lab = _package("experiments.demo", language)
+    shows = {name: name for name in lab.SHOWS}
+    chosen = [by_name(name, shows, "demonstration") for name in flaws or shows]
+    wait = (lambda: click.getchar() not in ("q", "Q")) if sys.stdin.isatty() and sys.stdout.isatty() else None
+    lab.play(chosen, language=language, seed=seed, say=typer.echo, wait=wait)
+
+
+def challenge(
+    file: Annotated[
+        Path | None,
+        Argument(metavar="FILE", help="An attack, a repair or a verdict to judge [default: list the mechanisms]"),
+    ] = None,
+    language: Language = "en",
+) -> None:
+    """List challenges, or judge what was handed in (in a clone)."""
+    lab = _package("challenges", language)
+    lines, is_passed = lab.listed(language), True
+    if file is not None:
+        grade = lab.grade(file, language=language)
+        lines, is_passed = grade.lines, grade.passed
+    for line in lines:
+        typer.echo(plain(line))
+    raise typer.Exit(Status.OK if is_passed else Status.REFUTED)
+
+
+def _package(name: str, language: str) -> ModuleType:
+    """A package of the lab, which speaks the language."""
+    enter_lab(Path.cwd())
+    module = importlib.import_module(name)
+    by_name(language, {known: known for known in module.LANGUAGES}, "language")
+    return module
