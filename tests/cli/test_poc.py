@@ -54,11 +54,14 @@ def test_a_script_leaks_on_the_naive_twin_alone(attacklab: Any, folder: Path, wo
 def test_what_cannot_be_shown_is_refused_in_one_line(attacklab: Any, folder: Path) -> None:
     attacklab(f"audit t.py:naive {NOISE} --attack low_bit_laplace --attack integer_cast --trials 2000 --json f.json")
     (finding, *_) = findings = read_record(folder / "f.json")["findings"]
-    rare = replace(finding, evidence=replace(finding.samples, first=finding.samples.second))
+    rare, rarer = (
+        replace(finding, evidence=replace(finding.samples, first=replace(finding.samples.second, estimate=estimate)))
+        for estimate in (finding.samples.second.estimate + 1e-9, finding.samples.second.estimate)
+    )
     for attack, kept, said in (
         ("precision", findings, "none of precision that is has a pair"),
         (None, [replace(finding, verdict=Verdict.NOT_DETECTED)], "0 of 1 findings are violated"),
-        (None, [rare], "too rare to be seen again"),
+        *((None, [kept], "too rare to be seen again") for kept in (rare, rarer)),
     ):
         (folder / "kept.json").write_text(to_text(record(kept)))
         with pytest.raises(UsageError, match=said):

@@ -396,6 +396,13 @@ def test_a_sampler_that_depends_on_the_order_of_a_set_of_strings_is_refused(kind
     assert said(silenced(ORDERS[kind]))[0] is Verdict.ERROR
 
 
+def test_an_order_that_shows_once_in_a_billion_runs_is_refused_by_the_laws_alone() -> None:
+    def seldom(secret: int, bits: RandomBits) -> int:
+        return secret if bits.take(30) == 0 and first_of_a_function() else flipped(secret, bits)
+
+    assert said(seldom)[0] is Verdict.ERROR
+
+
 @pytest.mark.parametrize("kind", DRAWN)
 def test_a_breach_at_rare_draws_or_at_plain_integers_is_not_proved(kind: str) -> None:
     verdict, reason = said(DRAWN[kind], runs=100)
