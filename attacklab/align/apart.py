@@ -224,7 +224,7 @@ def _log_ratio(first: float, second: float, ratio: float) -> float:
 
 
 def _units(trial: Trial, units: Sequence[Unit]) -> list[Unit]:
-    """The units of a trial that have the keys of some others."""
+    """The units of a trial that have the same keys as the given units."""
     keys = {unit.key for unit in units}
     return [unit for draw in trial.run.draws for unit in units_of(draw) if draw.law.has_shifts and unit.key in keys]
 

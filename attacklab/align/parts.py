@@ -214,7 +214,7 @@ def _in_object(value: Any, place: str, depth: int) -> Leaves:
 
 
 def _by_name(value: Any, place: str) -> Leaves:
-    """What an object shows that is not a container: its name, its type, or its text."""
+    """The name, the type or the text by which an object that is not a container is compared."""
     if isinstance(value, _HOLDS_NO_DATA):
         yield place, type(value).__name__
     elif isinstance(value, type) or callable(value):

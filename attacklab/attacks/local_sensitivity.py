@@ -126,7 +126,7 @@ def jumps(target: Target, probe: Probe) -> Iterator[Scenario]:
 
 
 def _most_apart(target: Target, probe: Probe) -> list[NeighbouringPair]:
-    """The pairs whose outputs differ most in spread at a glance."""
+    """The pairs whose outputs differ most in spread, judged by a few outputs of each."""
     seen: dict[tuple[Any, ...], float | None] = {}
     ranked: list[tuple[float, float, NeighbouringPair]] = []
     for pair in itertools.islice(adapted_pairs(target, _pairs(target)), MOST_PAIRS):

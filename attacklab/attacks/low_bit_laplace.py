@@ -50,7 +50,7 @@ class LowBitLaplace(OfKinds, kinds=set(Kind) - {Kind.SELECTION}):
     whole_outputs: ClassVar[bool] = True
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """The bets that the outputs looked at promise something of."""
+        """The bets that look promising on a first sample of outputs."""
         epsilon = target.claim.nominal.epsilon
 
         def scale_of(sensitivity: float) -> tuple[float, float]:

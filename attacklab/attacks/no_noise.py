@@ -97,7 +97,7 @@ def _sides(probe: Probe, pair: NeighbouringPair, trials: int = PROBES) -> list[O
 
 
 def _pairs(target: Target) -> Iterator[tuple[NeighbouringPair, tuple[float | None, float | None]]]:
-    """Pairs, with their answers where these are known."""
+    """Pairs, each with the true answers of both inputs, or None where an answer is not known."""
     if target.kind is Kind.NOISE:
         pair, first, second = pair_of_answers(target, target.sensitivity, 0.0)
         yield pair, (first, second)

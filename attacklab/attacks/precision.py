@@ -173,7 +173,7 @@ def _models(view: View) -> tuple[Model, ...]:
 
 
 def _median(outputs: Outputs, released: Released) -> float:
-    """The median size of outputs; 0 if they are integers, which are never neighbouring floats, or have no size."""
+    """The median of the outputs' absolute values; 0 for integers, which are not floats, and where it is not finite."""
     numbers = released.numbers(outputs).astype(np.float64)
     median = float(np.median(np.abs(numbers))) if outputs.dtype.kind != "i" else 0.0
     return median if math.isfinite(median) else 0.0

@@ -148,13 +148,13 @@ LAPLACE_CHUNK = 1 << 13  # how many outputs are inverted at a time, so that the 
 
 @dataclass(frozen=True, slots=True)
 class Residues:
-    """The integers that leave some rest when divided by a power of two up to `PERIOD`."""
+    """The integers whose remainder modulo a power of two, at most `PERIOD`, is one of `rests`."""
 
     divisor: int
     rests: tuple[int, ...]
 
     def __call__(self, numerators: Integers) -> NDArray[np.bool_]:
-        """Which numbers are among them."""
+        """Which of the numerators are such integers."""
         return np.isin(numerators % self.divisor, self.rests)
 
     def __str__(self) -> str:
@@ -219,7 +219,7 @@ MODELS = (*MULTIPLYING, *DIVIDING)
 
 
 def grid_of(released: Format) -> float:
-    """The number that uniforms of a format are multiples of 1 over."""
+    """The number n for which uniforms of this format are multiples of 1/n."""
     return 2.0**released.significand_bits
 
 

@@ -279,7 +279,7 @@ def _deviations(point: PrivacyClaim, first: float, second: float, trials: int) -
 
 
 def _on_ladders(scale: _Scale, probe: Probe) -> Iterator[Scenario]:
-    """The first ladder on which weights may be lost; what is below its lost rungs is lost on both sides."""
+    """The scenario of the first ladder on which weights may be lost; all that lies deeper is lost on both inputs."""
     for rungs in LADDERS:
         with contextlib.suppress(StopIteration):
             yield next(_on_ladder(scale, probe, rungs))

@@ -294,7 +294,7 @@ class PlannedScenario:
         return self.finding(verdict, reason, flaw=flaw, claim=claim, alpha=alpha, evidence=samples)
 
     def flaw(self, event: Event) -> str:
-        """What it shows if the claim is refuted by an event."""
+        """The flaw that is shown if this event refutes the claim."""
         return event.flaw or self.attack.flaw
 
     def samples(

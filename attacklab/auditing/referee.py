@@ -70,7 +70,7 @@ ALIGNED_SHARE = 1 / 16
 """The part of a run's α that the alignment has, beside attacks."""
 
 BESIDE_SECONDS = 20.0
-"""How long the alignment may take beside attacks, where a time is kept."""
+"""The most seconds that the alignment may take when attacks run too and the audit has a time limit."""
 
 BLACK_BOX_SHARE = 0.25
 """The part of a run's α that the black box has to itself."""

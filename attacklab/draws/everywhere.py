@@ -63,7 +63,7 @@ def is_held_by_code(value: Any, own: list[Any]) -> bool:
 
 
 def _exchanged_in(holder: Any, instead: dict[int, Any], undo: Undo) -> Any:
-    """Exchange what a holder holds; what is to stand for the holder itself where it can't be changed, or None."""
+    """Exchange what a holder holds. Returns what to put in its place if it cannot be changed, else None."""
     if type(holder) is tuple:
         return tuple(instead.get(id(value), value) for value in holder)
     if isinstance(holder, MethodType | BuiltinMethodType):

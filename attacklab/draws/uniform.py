@@ -134,7 +134,7 @@ def _compared(integer: UniformInteger, value: Any, comparison: Comparison) -> An
 
 
 def _compared_for_equality(integer: UniformInteger, value: Any, comparison: Comparison) -> Any:
-    """What == or != gives for a plain int, decided by two forks."""
+    """The result of == or != with another value, as a plain int gives it; the draw is decided by two forks at most."""
     if type(value) is UniformInteger:
         return _compared_draws(integer, value, comparison)
     if type(value) in _NEVER_EQUAL:

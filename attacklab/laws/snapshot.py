@@ -137,7 +137,7 @@ def _defined(value: types.FunctionType | type) -> Any:
 
 
 def _object(value: Any) -> Any:
-    """How to write a bound method, or an object of an author's own class."""
+    """How to pickle a bound method, or an object of a user's own class."""
     kind = type(value)
     if kind is types.MethodType:
         is_bare = _is_own(type(value.__self__)) and not _attributes(value.__self__)

@@ -22,7 +22,7 @@ UNSEEDED = False
 VERSIONS = {"snapping": ">=0.5"}
 
 RANGE = {"lower": -1024.0, "upper": 1024.0}
-"""To which answers are clamped, where a mechanism clamps them."""
+"""The range to which answers are clamped, by mechanisms that clamp."""
 
 
 @contextmanager

@@ -392,7 +392,7 @@ class Finding:
 
     @property
     def verdict_in_scope(self) -> str:
-        """The verdict; that of a proof with its scope."""
+        """The verdict, and for a proof its scope."""
         if self.scope is None or self.verdict is not Verdict.PROVED:
             return str(self.verdict)
         return f"{self.verdict} for {self.scope}"

@@ -47,7 +47,7 @@ _PROGRAM = "import sys; sys.path[:] = sys.argv[2:]; from attacklab.processes.fre
 
 _ENVIRONMENT = ("OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", "MKL_NUM_THREADS=1")  # threads and forks do not mix
 _kept: dict[int, Program] = {}
-"""By its hash seed, each process that forks."""
+"""The processes that fork, by their hash seeds."""
 
 
 def run_in_fresh_processes(calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]], *, seconds: float) -> list[Any]:

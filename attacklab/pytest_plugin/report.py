@@ -52,7 +52,7 @@ class AuditedTest:
 
     @property
     def screen(self) -> Screen:
-        """What is shown of it."""
+        """The screen that a failure prints."""
         return screen(self.findings, self.test, more="--dp-json findings.json", every=True)
 
     def failure(self) -> str:

@@ -42,7 +42,7 @@ LINES: dict[Role, tuple[Any, ...]] = {
     Role.CEILING: (":", (0, (4, 1.5, 1, 1.5))),
     Role.OTHER: ("-", (0, (6, 2)), (0, (3, 2)), (0, (6, 2, 1, 2)), (0, (1, 1.5))),
 }
-"""Lines of each role in turn; what lies below shows through the gaps of all but the first."""
+"""Line styles of each role, in order. Gaps in all but the first let a line below show through."""
 
 MEASURED = (Role.NAIVE, Role.OTHER, Role.EXACT)
 """Roles with markers, from the bottom to the top."""

@@ -165,7 +165,7 @@ def _grid(stage: Stage, values: Sequence[Any], size: int) -> Iterator[Neighbours
 
 
 def chains(stage: Stage) -> Iterator[tuple[Callable[[int], list[Any]], list[int]]]:
-    """Chains of neighbours, each a step from the last, and places on them: equal records one by one, or replaced."""
+    """Chains of datasets, each one record from the next, and places on them to try: equal records added or replaced."""
     values, (least, most) = values_of(stage), stage.sizes
     last, doubled = int(min(most, SIZES[-1])), [0, *(1 << bit for bit in range(17))]
     if stage.claim.changes > 1:

@@ -111,7 +111,7 @@ def _between(near: int, far: int, steps: int, width: int) -> int:
 
 
 def _cell(start: int, near: int, far: int, width: int) -> Cell:
-    """Give a cell whose ends have these probabilities, in units of 2^−HEIGHT_BITS, its words."""
+    """Return a cell with its words; `near` and `far` are the probabilities at its ends, in units of 2^−HEIGHT_BITS."""
     rise = 2 * far * (near - far)  # of the line from one end to the other, times near + far
     ramp = rise * width**2 // ((near + far) * max(width - 1, 1)) >> _FRACTION_BITS + 1
     words = far * width - -(-(ramp << _FRACTION_BITS) // width) >> _FRACTION_BITS  # for all steps, as at the far end

@@ -43,17 +43,17 @@ class Column(Query[int]):
 
     @property
     def relation(self) -> Relation:
-        """The query's."""
+        """The relation of the query."""
         return self.query.relation
 
     @property
     def grid(self) -> Grid:
-        """The query's."""
+        """The grid of the query."""
         return self.query.grid
 
     @property
     def stability(self) -> int:
-        """The query's."""
+        """The stability of the query."""
         return self.query.stability
 
     def of(self, data: Iterable[Any]) -> int:

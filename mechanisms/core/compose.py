@@ -42,7 +42,7 @@ class Both(Mechanism):
 
     @property
     def relation(self) -> Relation | None:
-        """That of the parts."""
+        """The relation of the parts."""
         return next((part.relation for part in self.parts if part.relation), None)
 
     @property

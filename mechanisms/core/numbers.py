@@ -69,7 +69,7 @@ def vector(name: str, numbers: Any) -> NDArray[Any] | list[Fraction | float]:
 
 
 def are_doubles(numbers: NDArray[Any]) -> bool:
-    """Whether each number of an array of float64, int64 or uint64 is seen to be a double."""
+    """Whether all numbers of an array of float64, int64 or uint64 are surely doubles."""
     if numbers.dtype == np.float64 or not numbers.size:
         return True
     return int(numbers.min()) >= -_EXACT_INTEGERS and int(numbers.max()) <= _EXACT_INTEGERS

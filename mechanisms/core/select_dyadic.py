@@ -103,7 +103,7 @@ class Levelled:
         return self._selected(self.weights, bits)
 
     def many(self, trials: int, bits: RandomBits) -> NDArray[np.int64]:
-        """Select outcomes, shape (trials,); long weights take longer to compute than to draw by, so some are kept."""
+        """Select outcomes, shape (trials,). Long weights are slow to compute, so the latest ones are kept."""
         kept = lru_cache(maxsize=16)(lambda levels, counts: tuple(self.weights(levels, counts)))
         draws = range(count("trials", trials, 0))
         return np.array([self._selected(kept, bits) for _ in draws], dtype=np.int64)

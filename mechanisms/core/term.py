@@ -89,7 +89,7 @@ class OfQuery(Mechanism):
 
     @property
     def relation(self) -> Relation:
-        """The query's."""
+        """The relation of the query."""
         return self.query.relation
 
 

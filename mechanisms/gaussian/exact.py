@@ -54,7 +54,7 @@ def exact_fixed_work_gaussian(
 
 
 def _row(tails: Sequence[int], place: int) -> tuple[int, ...]:
-    """Return the words of the range's points for an answer at a place in it."""
+    """Return how many words each point of the range gets, for an answer at this place in it."""
     below = [(1 << WORD) - tails[place - point] for point in range(1, place + 1)]  # words of that point or more
     edges = [1 << WORD, *below, *tails[: len(tails) - place], 0]
     return tuple(words - following for words, following in pairwise(edges))

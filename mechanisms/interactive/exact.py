@@ -19,7 +19,7 @@ DEAR, CHEAP = 3, 1
 """What the adversary pays for one answer, in units of the budget."""
 
 BUDGET = 4
-"""What a session may cost, in the same units."""
+"""The most that a session may cost, in units of the budget."""
 
 
 def offers(seen: Sequence[int]) -> tuple[int, ...]:

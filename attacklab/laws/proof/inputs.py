@@ -78,7 +78,7 @@ def _utilities(target: Target, inputs: Sequence[Any]) -> Iterator[tuple[int, int
 
 
 def _tried(target: Target, inputs: Sequence[Any]) -> Iterator[Places]:
-    """Pairs of graphs or of vectors of query answers, each tried."""
+    """The neighbouring pairs among graphs or vectors of query answers; every two inputs are compared."""
     relations = (target.relation,) if target.relation else target.domain.shape.relations  # type: ignore[union-attr]
     for first, second in itertools.combinations(range(len(inputs)), 2):
         for relation in relations or (None,):

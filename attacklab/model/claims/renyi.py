@@ -39,7 +39,7 @@ class RenyiClaim(ClaimOfACurve):
         """The most that the divergence of an order may be, ε_α."""
 
     def delta_at(self, epsilon: float) -> float:
-        """The most that p − e^ε·q of one event may be by the claim on one order, rounded up."""
+        """An upper bound on p − e^ε·q for any event, from the claim at its best order; rounded up."""
         return conversion.delta_bound(self, epsilon).above()
 
 
