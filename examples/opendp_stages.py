@@ -13,13 +13,18 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
 from opendp import prelude as dp
+from opendp.extras.sklearn.linear_model._make_private_theil_sen import make_pairwise_predict
 
 from attacklab import Domain, Records, Target, Verdict, audit
 
 SECONDS = 2.0
 STRINGS = ["", "a", "b", "é", "1", "x"]
 NUMBERS = [0.0, 1.0, -1.0, 0.1, 1e16, 1e308, 5e-324]
+POINTS = [(0.0, 0.0), (1.0, 1.0), (2.0, 1.0)]
+"""Lines through two of them are exact. It is random which records make a pair, but for three records at most."""
+
 SET = dp.symmetric_distance()
 
 
@@ -91,6 +96,7 @@ ROWS: tuple[Row, ...] = (
     ("cast_default, to floats", STRINGS, "symmetric", lambda of: dp.t.make_cast_default(*of, TOA=float)),
     ("cast_inherent", STRINGS, "symmetric", lambda of: dp.t.make_cast_inherent(*of, TOA=float)),
     ("is_equal", STRINGS, "symmetric", lambda of: dp.t.make_is_equal(*of, "a")),
+    ("make_pairwise_predict", POINTS, "symmetric", lambda _: make_pairwise_predict(np.array([25.0, 75.0]))),
     ("find_bin", NUMBERS, "symmetric", lambda of: dp.t.make_find_bin(*of, [0.0, 0.5, 1.0])),
 )
 
@@ -101,14 +107,21 @@ def _sized(kind: str, size: int, bounds: tuple[Any, Any]) -> Any:
 
 def line(name: str, records: Any, metric: str, make: Callable[[Any], Any]) -> str:
     """One row of the table: the transformation, its claim and what is found."""
-    transformation = make(vector(records))
+    transformation = make(None if records is POINTS else vector(records))
     is_sized = bool(getattr(getattr(records, "shape", None), "least", 0))
+
+    def function(data: Any) -> Any:
+        if records is POINTS:
+            return transformation(np.reshape(data, (-1, 2)).astype(float)).tolist()
+        return transformation(data if isinstance(data, list) else data.tolist())
+
     stage = Target.stage(
-        lambda data: transformation(data if isinstance(data, list) else data.tolist()),
+        function,
         stability=transformation.map(2 if is_sized else 1),
         metric=metric,
         domain=records,
         relation="substitute" if is_sized else "add-remove",
+        sizes=(0, 3) if records is POINTS else None,
         name=name,
     )
     (finding,) = audit(stage, seconds=SECONDS)
@@ -120,7 +133,7 @@ def line(name: str, records: Any, metric: str, make: Callable[[Any], Any]) -> st
 
 def main() -> None:
     """Print the table."""
-    dp.enable_features("contrib")
+    dp.enable_features("contrib", "honest-but-curious", "idealized-numerics")
     print(f"| OpenDP {version('opendp')} | claimed | found |\n|---|---:|---|")
     for row in ROWS:
         print(line(*row), flush=True)

@@ -418,14 +418,14 @@ def _violated(study: _Study, worst: tuple[Distance, Neighbours]) -> Finding:
 
 
 def _breaking(study: _Study, distance: Distance) -> Callable[[Neighbours], bool]:
-    """Whether a smaller pair breaks the claim, by half as much at least, unless by rounding; none once time is up."""
+    """Whether a smaller pair breaks the claim, by half as much unless by rounding; TimeoutError once time is up."""
     enough = study.allowed if _by_rounding(study, distance) else max(study.allowed, distance / 2)
     ends = study.elapsed + SHRINK_SECONDS
 
     def breaks(smaller: Neighbours) -> bool:
-        if study.elapsed > ends or not all(map(study.stage.takes, smaller)):
-            return False
-        return study.allowed < (found := study.apart(smaller)) and found >= enough
+        if study.elapsed > ends:
+            raise TimeoutError
+        return all(map(study.stage.takes, smaller)) and study.allowed < study.apart(smaller) >= enough
 
     return breaks
 
@@ -465,7 +465,6 @@ def _shrunk(pair: Neighbours, breaks: Callable[[Neighbours], bool]) -> Neighbour
     ahead = _alike_first(*pair)
     behind = _alike_first(*(side[ahead:][::-1] for side in pair))
     shared = [*pair[0][:ahead], *pair[0][len(pair[0]) - behind :]]
-
     middles = [side[ahead : len(side) - behind] for side in pair]
 
     def whole(records: Sequence[Any], before: int) -> Neighbours:
@@ -473,18 +472,19 @@ def _shrunk(pair: Neighbours, breaks: Callable[[Neighbours], bool]) -> Neighbour
         return first, second
 
     size = max(1, len(shared) // 2)
-    while shared and size:
-        at = 0
-        while at < len(shared):
-            fewer, before = shared[:at] + shared[at + size :], min(ahead, at) + max(0, ahead - at - size)
-            if breaks(whole(fewer, before)):
-                shared, ahead = fewer, before
-            else:
-                at += size
-        size //= 2
-    for at, value in enumerate(shared[:64]):
-        simpler = ([*shared[:at], rounder, *shared[at + 1 :]] for rounder in _simpler(value))
-        shared = next((records for records in simpler if breaks(whole(records, ahead))), shared)
+    with contextlib.suppress(TimeoutError):
+        while shared and size:
+            at = 0
+            while at < len(shared):
+                fewer, before = shared[:at] + shared[at + size :], min(ahead, at) + max(0, ahead - at - size)
+                if breaks(whole(fewer, before)):
+                    shared, ahead = fewer, before
+                else:
+                    at += size
+            size //= 2
+        for at, value in enumerate(shared[:64]):
+            simpler = ([*shared[:at], rounder, *shared[at + 1 :]] for rounder in _simpler(value))
+            shared = next((records for records in simpler if breaks(whole(records, ahead))), shared)
     return whole(shared, ahead)
 
 

@@ -67,6 +67,7 @@ BROKEN: Sequence[tuple[str, Callable[[Any], Any], dict[str, Any], str]] = (
     ("a sum without bounds", sum, {}, "infinitely"),
     ("a sum in half precision", lambda x: np.sum(x, dtype=np.float16), {"domain": BITS}, "2 apart"),
     ("a sum of eight bits", lambda x: np.sum(x, dtype=np.int8), {"domain": BITS}, "255"),
+    ("a count behind a 1", lambda x: len(x) * (x[:1] == [1.0]), {"domain": [0.0, 1.0]}, "apart"),
     ("a mean of nobody", lambda x: sum(x) / len(x), {"domain": [0.0, 1.0]}, "ZeroDivisionError"),
     ("a histogram by substitution", counts, {"metric": "l1", "domain": NAMES, **REPLACED}, "2"),
     ("its root", counts, {"stability": 1.4, "metric": "l2", "domain": NAMES, **REPLACED}, "1.41"),
