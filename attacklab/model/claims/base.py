@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from fractions import Fraction
 from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from attacklab.model.errors import UsageError, UsageTypeError
 from attacklab.model.intervals import Interval
@@ -30,7 +32,12 @@ class Claim(ABC):
 
     Whatever its kind, a claim implies a privacy profile: for each ε ≥ 0 the mechanism is (ε, δ(ε))-DP. One event on one
     pair is judged at one point of it.
+
+    Attributes:
+        kind: what the claim is called in JSON.
     """
+
+    kind: ClassVar[str | None]
 
     @abstractmethod
     def delta_at(self, epsilon: float) -> float:
@@ -41,26 +48,36 @@ class Claim(ABC):
         """
 
     @property
-    @abstractmethod
     def nominal(self) -> PrivacyClaim:
-        """A point of the profile by which attacks choose scales; nothing is judged by it unless it is the claim."""
+        """A point of the profile by which attacks choose scales; nothing is judged by it unless it is the claim.
+
+        It is the one at the least ε of `points` with δ ≤ 10^−6, or at the last ε if there is none.
+        """
+        return _nominal(self)
 
     @property
-    @abstractmethod
     def points(self) -> tuple[float, ...]:
-        """The ε at which an event may be judged, in ascending order."""
+        """The ε at which an event may be judged, in ascending order: from 0 to where δ(ε) is too small to be seen."""
+        return _points(self)
 
-    @abstractmethod
-    def composed(self, answers: int) -> Claim:
-        """What the claim promises of `answers` answers together.
+    def composed(self, answers: int) -> Self:
+        """What the claim promises of `answers` answers together, as a claim of its kind.
 
         Raises:
             UsageError: `answers` is less than 1, or the claim says nothing about that number of answers.
         """
+        if answers < 1:
+            raise UsageError(f"answers must be at least 1, not {answers}")
+        composed: Self = self._composed(answers)
+        return composed
 
     @abstractmethod
+    def _composed(self, answers: int) -> Any: ...
+
     def to_json(self) -> dict[str, Any]:
         """The claim as plain JSON values, which `claim_from_json` reads."""
+        stated = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type] # each is one
+        return stated if self.kind is None else {"kind": self.kind, **stated}
 
     @property
     def ceiling(self) -> float:
@@ -85,13 +102,14 @@ class PrivacyClaim(Claim):
         ValueError: one of them is out of range.
     """
 
+    kind = None
+
     epsilon: float
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, value in (("epsilon", self.epsilon), ("delta", self.delta)):
-            if not isinstance(value, Real) or isinstance(value, bool):
-                raise UsageTypeError(f"{name} must be a number, not {value!r}")
+        _require_real("epsilon", self.epsilon)
+        _require_real("delta", self.delta)
         if not (math.isfinite(self.epsilon) and self.epsilon >= 0):
             raise UsageError(f"epsilon must be finite and at least 0, not {self.epsilon}")
         if not 0 <= self.delta < 1:
@@ -130,34 +148,12 @@ class PrivacyClaim(Claim):
 
     def excess(self, p: float, q: float) -> float:
         """How far P[E] = `p` and Q[E] = `q` overstep the claim in this direction: p − e^ε·q − δ."""
-        return p - _scaled_by_exp(q, self.epsilon) - self.delta
+        growth = math.exp(self.epsilon) if self.epsilon <= LARGEST_EXPONENT else math.inf
+        return p - (q and q * growth) - self.delta  # 0 times an infinite growth is 0
 
-    def composed(self, answers: int) -> PrivacyClaim:
-        """What is claimed of `answers` answers together, by basic composition: (mε, mδ).
-
-        Raises:
-            ValueError: `answers` is less than 1, or m·δ is 1 or more.
-        """
-        require_count("answers", answers)
+    def _composed(self, answers: int) -> PrivacyClaim:
+        """Basic composition: (mε, mδ), if m·δ is below 1."""
         return PrivacyClaim(answers * self.epsilon, answers * self.delta)
-
-    def to_json(self) -> dict[str, Any]:
-        """Its ε and δ."""
-        return {"epsilon": self.epsilon, "delta": self.delta}
-
-
-class ClaimOfACurve(Claim):
-    """A claim whose profile is a curve, judged at a grid of ε."""
-
-    @property
-    def points(self) -> tuple[float, ...]:
-        """A grid of ε, from 0 to where δ(ε) is too small to be seen."""
-        return _points(self)
-
-    @property
-    def nominal(self) -> PrivacyClaim:
-        """One (ε, δ) of the curve: at the least ε of `points` with δ ≤ 10^−6, or at the last ε if there is none."""
-        return _nominal(self)
 
 
 @functools.lru_cache(maxsize=1 << 8)
@@ -179,6 +175,8 @@ LEAST_DELTA = 2.0**-60
 """Points of smaller δ are not worth judging at: no sample shows them."""
 
 LARGEST_EPSILON = 512.0
+
+LARGEST_EXPONENT = math.log(sys.float_info.max)
 
 
 def grid_of_points(delta_at: Callable[[float], float]) -> tuple[float, ...]:
@@ -203,20 +201,14 @@ def require_numbers(**values: object) -> None:
         UsageError: one of them is out of range; a `UsageTypeError` where it is not a number.
     """
     for name, value in values.items():
-        if not isinstance(value, Real) or isinstance(value, bool):
-            raise UsageTypeError(f"{name} must be a number, not {value!r}")
-        if not (math.isfinite(value) and float(value) > 0):
+        if not (math.isfinite(number := _require_real(name, value)) and number > 0):
             raise UsageError(f"{name} must be finite and greater than 0, not {value}")
 
 
-def require_count(name: str, count: int) -> None:
-    """Refuse a number of answers that is less than 1.
-
-    Raises:
-        UsageError: it is.
-    """
-    if count < 1:
-        raise UsageError(f"{name} must be at least 1, not {count}")
+def _require_real(name: str, value: object) -> float:
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise UsageTypeError(f"{name} must be a number, not {value!r}")
+    return float(value)
 
 
 def directions(
@@ -236,11 +228,7 @@ def directions(
     return (p_low, q_high), (1 - p_high, 1 - q_low), (q_low, p_high), (1 - q_high, 1 - p_low)
 
 
-def _scaled_by_exp(factor: float, exponent: float) -> float:
-    """`factor`·e^exponent for a factor of at least 0, infinite where it overflows."""
-    if factor == 0:
-        return 0.0
-    try:
-        return factor * math.exp(exponent)
-    except OverflowError:
-        return math.inf
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(map(_plain, value))
+    return str(value) if isinstance(value, str | Fraction) else value

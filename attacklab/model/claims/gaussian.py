@@ -7,16 +7,15 @@ for every ε if and only if the claim does), corollary 3.3 (composition).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import gmpy2
 
-from attacklab.model.claims.base import ClaimOfACurve, require_count, require_numbers
+from attacklab.model.claims.base import Claim, require_numbers
 from attacklab.model.intervals import Interval, Number
 
 
 @dataclass(frozen=True, slots=True)
-class GaussianDP(ClaimOfACurve):
+class GaussianDP(Claim):
     """μ-GDP.
 
     Args:
@@ -25,6 +24,8 @@ class GaussianDP(ClaimOfACurve):
     Raises:
         UsageError: it is out of range, or not a number.
     """
+
+    kind = "gdp"
 
     mu: float
 
@@ -38,14 +39,9 @@ class GaussianDP(ClaimOfACurve):
         """Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2), rounded up."""
         return min(1.0, gaussian_delta(epsilon, Interval.of(self.mu)).above())
 
-    def composed(self, answers: int) -> GaussianDP:
+    def _composed(self, answers: int) -> GaussianDP:
         """(√m·μ)-GDP, rounded up."""
-        require_count("answers", answers)
         return GaussianDP((Interval.of(answers).sqrt() * self.mu).above())
-
-    def to_json(self) -> dict[str, Any]:
-        """Its kind and μ."""
-        return {"kind": "gdp", "mu": self.mu}
 
 
 def gaussian_delta(epsilon: Number, mu: Interval) -> Interval:

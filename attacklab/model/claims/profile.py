@@ -13,9 +13,9 @@ from __future__ import annotations
 import bisect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
-from attacklab.model.claims.base import Claim, PrivacyClaim, grid_of_points, require_count
+from attacklab.model.claims.base import Claim, PrivacyClaim, grid_of_points
 from attacklab.model.errors import UsageError, UsageTypeError
 from attacklab.model.intervals import Interval
 
@@ -34,6 +34,8 @@ class Profile(Claim):
         UsageError: a pair is out of range, two have the same ε, or δ is 1 everywhere.
         UsageTypeError: a pair does not consist of numbers.
     """
+
+    kind = "profile"
 
     curve: Callable[[float], float] | Sequence[tuple[float, float]] | Curve
     name: str = "a privacy profile"
@@ -84,14 +86,9 @@ class Profile(Claim):
         """The ε of its pairs."""
         return tuple(epsilon for epsilon, _ in self.pairs)
 
-    def composed(self, answers: int) -> Profile:
+    def _composed(self, answers: int) -> Profile:
         """(mε, mδ) for every pair that still promises anything: all that holds whatever the mechanism is."""
-        require_count("answers", answers)
         kept = tuple((answers * epsilon, answers * delta) for epsilon, delta in self.pairs if answers * delta < 1)
         if not kept:
             raise UsageError(f"{self.name}: nothing is promised of {answers} answers, since δ is 1 or more everywhere")
         return self if answers == 1 else Profile(kept, f"{self.name}, {answers} answers")
-
-    def to_json(self) -> dict[str, Any]:
-        """Its kind, name and pairs."""
-        return {"kind": "profile", "name": self.name, "curve": [list(pair) for pair in self.pairs]}

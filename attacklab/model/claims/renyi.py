@@ -13,10 +13,10 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 from attacklab.model.claims import conversion
-from attacklab.model.claims.base import ClaimOfACurve, require_count, require_numbers
+from attacklab.model.claims.base import Claim, require_numbers
 from attacklab.model.errors import UsageError
 from attacklab.model.intervals import Interval
 
@@ -26,7 +26,7 @@ matter only where doubles hold no δ: the best one is near √(ln(1/δ)/ρ).
 """
 
 
-class RenyiClaim(ClaimOfACurve):
+class RenyiClaim(Claim):
     """What claims on Rényi divergences have in common."""
 
     @property
@@ -54,6 +54,8 @@ class ZeroConcentrated(RenyiClaim):
         UsageError: it is out of range, or not a number.
     """
 
+    kind = "zcdp"
+
     rho: float
 
     def __post_init__(self) -> None:
@@ -71,14 +73,9 @@ class ZeroConcentrated(RenyiClaim):
         """ρ·α."""
         return Interval.of(self.rho) * alpha
 
-    def composed(self, answers: int) -> ZeroConcentrated:
+    def _composed(self, answers: int) -> ZeroConcentrated:
         """(mρ)-zCDP, rounded up (Bun and Steinke 2016, lemma 1.7)."""
-        require_count("answers", answers)
         return ZeroConcentrated((Interval.of(self.rho) * answers).above())
-
-    def to_json(self) -> dict[str, Any]:
-        """Its kind and ρ."""
-        return {"kind": "zcdp", "rho": self.rho}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +91,10 @@ class Renyi(RenyiClaim):
             of one as of the other.
     """
 
-    alpha: float | tuple[float, ...]
-    epsilon: float | tuple[float, ...]
+    kind = "rdp"
+
+    alpha: float | Sequence[float]
+    epsilon: float | Sequence[float]
 
     def __post_init__(self) -> None:
         for name in ("alpha", "epsilon"):
@@ -103,7 +102,7 @@ class Renyi(RenyiClaim):
             values = tuple(value) if isinstance(value, Sequence) else (value,)
             for number in values:
                 require_numbers(**{name: number})
-            object.__setattr__(self, name, values[0] if len(values) == 1 else values)
+            object.__setattr__(self, name, values)
         if not self.orders:
             raise UsageError("an RDP claim needs at least one alpha and its epsilon")
         if len(self.orders) != len(self.epsilons):
@@ -121,12 +120,12 @@ class Renyi(RenyiClaim):
     @property
     def orders(self) -> tuple[float, ...]:
         """Its orders."""
-        return self.alpha if isinstance(self.alpha, tuple) else (self.alpha,)
+        return cast(tuple[float, ...], self.alpha)
 
     @property
     def epsilons(self) -> tuple[float, ...]:
         """The bounds of its orders."""
-        return self.epsilon if isinstance(self.epsilon, tuple) else (self.epsilon,)
+        return cast(tuple[float, ...], self.epsilon)
 
     @property
     def tried_orders(self) -> Sequence[float]:
@@ -138,14 +137,9 @@ class Renyi(RenyiClaim):
         pairs = zip(self.orders, self.epsilons, strict=True)
         return Interval.of(min(epsilon for order, epsilon in pairs if order >= alpha))
 
-    def composed(self, answers: int) -> Renyi:
+    def _composed(self, answers: int) -> Renyi:
         """(α, mε)-RDP, rounded up (Mironov 2017, proposition 1)."""
-        require_count("answers", answers)
         return Renyi(self.alpha, tuple((Interval.of(epsilon) * answers).above() for epsilon in self.epsilons))
-
-    def to_json(self) -> dict[str, Any]:
-        """Its kind, orders and their bounds."""
-        return {"kind": "rdp", "alpha": list(self.orders), "epsilon": list(self.epsilons)}
 
 
 @functools.lru_cache(maxsize=1 << 8)

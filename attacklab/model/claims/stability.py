@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import NoReturn
 
 from attacklab.model.claims.base import NEARLY_ONE, Claim, PrivacyClaim
 from attacklab.model.errors import UsageError
@@ -50,6 +50,8 @@ class Stability(Claim):
         changes: how many records may differ.
     """
 
+    kind = "stability"
+
     bound: Fraction
     metric: Metric = Metric.ABSOLUTE
     changes: int = 1
@@ -72,17 +74,8 @@ class Stability(Claim):
         """None: no event is judged by it."""
         return ()
 
-    def composed(self, answers: int) -> Claim:
-        """Refused.
-
-        Raises:
-            UsageError: always.
-        """
+    def _composed(self, answers: int) -> NoReturn:
         raise UsageError(f"the claim of a stage covers one output, not {answers} together")
-
-    def to_json(self) -> dict[str, Any]:
-        """Its bound as a fraction in text, its metric and the number of records."""
-        return {"kind": "stability", "bound": str(self.bound), "metric": str(self.metric), "changes": self.changes}
 
 
 def number_text(number: Fraction | float) -> str:
