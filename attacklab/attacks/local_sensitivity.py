@@ -28,7 +28,6 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -213,11 +212,7 @@ def _at_jump(pair: NeighbouringPair, outputs: Sequence[NDArray[np.float64]]) -> 
 def _far(words: str, answer: float, threshold: float, answers: int) -> Event:
     """The bet that outputs lie further from an answer than a threshold, on average."""
     line = f"abs(float(output) - {answer!r}) > {threshold!r}" if answers == 1 else ""
-    return Event(words, partial(_is_far, answer=answer, threshold=threshold), line)
-
-
-def _is_far(outputs: Outputs, *, answer: float, threshold: float) -> NDArray[np.bool_]:
-    return np.asarray(estimated_scale(as_floats(outputs), answer) > threshold)
+    return Event(words, lambda outputs: np.asarray(estimated_scale(as_floats(outputs), answer) > threshold), line)
 
 
 def estimated_scale(answers: NDArray[np.float64], mean: float | NDArray[np.float64]) -> NDArray[np.float64]:

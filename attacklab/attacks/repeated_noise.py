@@ -97,9 +97,11 @@ class RepeatedNoise:
         agree: bool | None = None
         for pair in _pairs(target):
             try:
-                seen, again = (_drawn(pair, partial(_in_one_call, probe)) for _ in range(2))
+                seen, again = (_drawn(pair, lambda input_: probe(input_, TOGETHER)) for _ in range(2))
                 scenario = _repeated(pair, seen, again, target, "calls of many trials")
-                if scenario is not None and not (_lies_on_a_grid(seen[0]) and _is_drawn_anew(seen[0], again[0])):
+                if scenario is not None and not (
+                    _lies_on_a_grid(seen[0]) and (not np.array_equal(hashes(seen[0]), hashes(again[0])))
+                ):
                     yield scenario
                     continue
                 agree = _calls_agree(target, pair, probe, seen[0]) if agree is None else agree
@@ -160,10 +162,6 @@ def _drawn(pair: NeighbouringPair, draw: Callable[[Any], Outputs]) -> Sides:
     return draw(pair.first), draw(pair.second)
 
 
-def _in_one_call(probe: Probe, input_: Any) -> Outputs:
-    return probe(input_, TOGETHER)
-
-
 def _in_calls(probe: Probe, input_: Any, calls: int) -> Outputs:
     outputs = [probe(input_, 1)[0] for _ in range(calls)]
     return np.fromiter(outputs, dtype=object, count=calls)
@@ -189,11 +187,6 @@ def _lies_on_a_grid(outputs: Outputs) -> bool:
         return False
     whole = steps / steps.min()
     return bool(np.median(whole) <= APART and np.abs(whole - np.rint(whole)).max() < 2.0**-20)
-
-
-def _is_drawn_anew(seen: Outputs, again: Outputs) -> bool:
-    """Whether a call gives other outputs than the call before it."""
-    return not np.array_equal(hashes(seen), hashes(again))
 
 
 def _agreeing(seen: NDArray[np.uint64]) -> int:

@@ -195,16 +195,7 @@ def _confirmed(study: _Study, pair: NeighbouringPair, made: Examined, alpha: flo
         return None
     reason = f"{made.reason}; {refuted_reason(point, counts, alpha, fails=False)}"
     ordered = NeighbouringPair(question.first, question.second, pair.relation)
-    samples = Samples(
-        event=str(part),
-        counts=counts,
-        first=assessment.first,
-        second=assessment.second,
-        advantage=assessment.advantage,
-        ceiling=study.target.claim.ceiling,
-        epsilon_lower=assessment.epsilon_lower,
-        delta_lower=assessment.delta_lower,
-    )
+    samples = Samples(event=str(part), counts=counts, ceiling=study.target.claim.ceiling, **assessment.bounds)
     return replace(_finding(study, Verdict.VIOLATED, reason, ordered, made, samples), alpha=alpha)
 
 

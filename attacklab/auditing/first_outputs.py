@@ -73,14 +73,12 @@ def without_variety(target: Target, seed: int) -> Finding | None:
     if raised:
         reason = f"{raised}{_place(raised)}, on every input that was tried"
     else:
-        reason = _same(target.name, count, nothing=any(is_none for _, is_none in kinds))
+        is_none = any(nothing for _, nothing in kinds)
+        what, advice = ("returned None", "It may lack a return") if is_none else ("gave the same output", VARY)
+        told = f"{target.name} {what} {count:,} times of {count:,} on both inputs"
+        reason = f"{told}: is this the function you mean? {advice}"
     pair, spent = described_pair(pairs[0]), own_seconds() - started
     return Finding.on(target, NAME, Verdict.ERROR, reason, pair=pair, seed=seed, seconds=spent)
-
-
-def _same(name: str, count: int, *, nothing: bool) -> str:
-    what, advice = ("returned None", "It may lack a return") if nothing else ("gave the same output", VARY)
-    return f"{name} {what} {count:,} times of {count:,} on both inputs: is this the function you mean? {advice}"
 
 
 def _asked(pairs: Sequence[NeighbouringPair]) -> Iterator[tuple[Any, int]]:

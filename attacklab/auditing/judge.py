@@ -212,7 +212,7 @@ class PlannedScenario:
         claim = self.claim
         if claim is None:
             return self.without_claim()
-        if not _is_testable(claim, trials, alpha):
+        if not any(detects(point, 1.0, 0.0, max(trials, LARGEST_BUDGET), alpha) for point in points_of(claim)):
             reason = _untestable(claim, alpha)
             untested = Samples(answers=self.answers, untestable=True)
             return self.finding(Verdict.INCONCLUSIVE, reason, evidence=untested, claim=claim, alpha=alpha)
@@ -232,7 +232,10 @@ class PlannedScenario:
         event, judged_at, seen = self._chosen(choosing, claim, trials, alpha, seconds / 2)
         needed = trials_needed(judged_at, seen.first / seen.trials, seen.second / seen.trials, alpha)
         enough = min(trials, rules.enough or trials)
-        if is_settled(judged_at, seen, alpha):
+        # It keeps the claim so surely, and its opposite would show so plainly, that as many trials will do: a quarter
+        # more than would show an advantage of an event as rare as this, in case a fresh sample has it less rare.
+        plainly = detects(judged_at, 1.0, _base_rate(seen), int(seen.trials / 1.25), alpha)
+        if plainly and keeps_surely(judged_at, seen, WRONGLY_SETTLED):
             enough = min(enough, max(seen.trials, choosing_trials(claim, enough)))
         # Where the rates seen keep the claim, fewer trials than were chosen on would not show what these did not.
         first_look = seen.trials if needed is None else min(seen.trials, needed // EARLY)
@@ -301,19 +304,9 @@ class PlannedScenario:
         self, claim: Claim, event: Event, judged_at: PrivacyClaim, counts: Counts, assessment: Assessment
     ) -> Samples:
         """What samples showed of an event that was judged at a point of the claim."""
-        return Samples(
-            event=event.description,
-            code=event.line,
-            judged_at=None if judged_at == claim else judged_at,
-            first=assessment.first,
-            second=assessment.second,
-            advantage=assessment.advantage,
-            ceiling=claim.ceiling,
-            epsilon_lower=assessment.epsilon_lower,
-            delta_lower=assessment.delta_lower,
-            counts=counts,
-            answers=self.answers,
-        )
+        at = None if judged_at == claim else judged_at
+        told: dict[str, Any] = {"event": event.description, "code": event.line, "judged_at": at}
+        return Samples(**told, **assessment.bounds, ceiling=claim.ceiling, counts=counts, answers=self.answers)
 
 
 @functools.lru_cache(maxsize=64)
@@ -323,22 +316,6 @@ def points_of(claim: Claim) -> tuple[PrivacyClaim, ...]:
     They are kept, because they are the same for every scenario and some claims take long to find them.
     """
     return tuple(claim.at(epsilon) for epsilon in claim.points)
-
-
-def _is_testable(claim: Claim, trials: int, alpha: float) -> bool:
-    """Whether any event could refute a claim within the trials, or within the most that a user is asked for."""
-    return any(detects(point, 1.0, 0.0, max(trials, LARGEST_BUDGET), alpha) for point in points_of(claim))
-
-
-def is_settled(claim: PrivacyClaim, seen: Counts, alpha: float) -> bool:
-    """Whether an event keeps the claim so surely, and its opposite would show so plainly, that as many trials will do.
-
-    They are a quarter more than would show an advantage of an event as rare as this, in case a fresh sample has it less
-    rare.
-    """
-    return keeps_surely(claim, seen, WRONGLY_SETTLED) and detects(
-        claim, 1.0, _base_rate(seen), int(seen.trials / 1.25), alpha
-    )
 
 
 def may_refute(claims: Sequence[PrivacyClaim], seen: Sequence[Counts], trials: int, alpha: float) -> bool:

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 
 from attacklab.attacks import BlackBox, sized
 from attacklab.attacks.base import Attack, Event
-from attacklab.auditing.judge import Plan, PlannedScenario, Rules
+from attacklab.auditing.judge import PlannedScenario, Rules
 from attacklab.auditing.samples import Role, Sample
 from attacklab.auditing.statistics.choosing import SHARE
 from attacklab.auditing.statistics.inference import assess
@@ -71,11 +71,11 @@ def largest_epsilon(rules: Rules, attacks: Sequence[Attack], *, trials: int, alp
     chosen = [
         attack.proving_within(trials) if isinstance(attack, BlackBox) else sized(attack, trials) for attack in attacks
     ]
-    outcomes = [
-        outcome for attack in chosen for outcome in _outcomes(rules.plan(attack), max(1, trials // SHARE), alpha)
-    ]
+    plans = [rules.plan(attack) for attack in chosen]
+    planned = [one for plan in plans if isinstance(plan, tuple) for one in plan if not one.is_beyond_claim]
+    outcomes = [_chosen(one, max(1, trials // SHARE), alpha) for one in planned]
     bets = [bet for bet in outcomes if isinstance(bet, _Bet)]
-    findings = [failure for failure in outcomes if isinstance(failure, Finding)]
+    findings = [failure for failure in (*plans, *outcomes) if isinstance(failure, Finding)]
     finalists = sorted(bets, key=lambda bet: bet.shown, reverse=True)[:FINALISTS]
     again = [_chosen(bet.planned, max(1, trials // AGAIN), alpha) for bet in finalists]
     better = [bet for bet in again if isinstance(bet, _Bet)]
@@ -85,13 +85,6 @@ def largest_epsilon(rules: Rules, attacks: Sequence[Attack], *, trials: int, alp
     require_ieee_arithmetic()  # a target may have loaded a library that changed it
     seconds = time.perf_counter() - started
     return [replace(finding, seconds=seconds) for finding in findings]
-
-
-def _outcomes(plan: Plan, trials: int, alpha: float) -> list[_Bet | Finding]:
-    """The best bet of each scenario of an attack. A scenario or attack without a bet gives a finding that says why."""
-    if isinstance(plan, Finding):
-        return [plan]
-    return [_chosen(planned, trials, alpha) for planned in plan if not planned.is_beyond_claim]
 
 
 def _chosen(planned: PlannedScenario, trials: int, alpha: float) -> _Bet | Finding:

@@ -23,7 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Integral
 from typing import TypeAlias
 
 from attacklab.attacks import ATTACKS, AlignmentAttack, BlackBox, sized
@@ -37,7 +37,7 @@ from attacklab.auditing.largest_epsilon import largest_epsilon
 from attacklab.auditing.ordinary import supported
 from attacklab.auditing.statistics.choosing import choosing_trials
 from attacklab.auditing.statistics.inference import share_of_alpha
-from attacklab.model.claims.base import require_numbers
+from attacklab.model.claims.base import require_numbers, require_real
 from attacklab.model.errors import AttackError, UsageError, UsageTypeError
 from attacklab.model.findings import Finding, Interrupted, Verdict
 from attacklab.model.floats import default_errors, require_ieee_arithmetic
@@ -156,12 +156,24 @@ def audit(
 def _settings(
     trials: int | None, seconds: float | None, alpha: float, seed: int, *, to_the_end: bool
 ) -> tuple[int | None, float, int]:
-    """The trials, α and the seed as Python's own numbers; JSON holds none of numpy."""
-    if to_the_end and seconds is not None:
-        raise UsageError("spend_all and maximise_epsilon need a number of trials; give trials in place of seconds")
-    if to_the_end and trials is None:
-        trials = DEFAULT_TRIALS
-    _require_settings(trials, seconds, alpha, seed)
+    """The trials, α and the seed as Python's own numbers; JSON holds none of numpy. Refuses what is out of range."""
+    if to_the_end:
+        if seconds is not None:
+            raise UsageError("spend_all and maximise_epsilon need a number of trials; give trials in place of seconds")
+        trials = DEFAULT_TRIALS if trials is None else trials
+    if None not in (trials, seconds):
+        raise UsageError("an audit has a budget of trials or of seconds; give one of them")
+    asked = 1 if trials is None else trials
+    for name, count, least in (("trials", asked, 1), ("seed", seed, 0)):
+        if not isinstance(count, Integral) or isinstance(count, bool):
+            raise UsageTypeError(f"{name} must be an integer, not {count!r}")
+        if count < least:
+            raise UsageError(f"{name} must be at least {least}, not {count}")
+    if asked > MOST_TRIALS:
+        raise UsageError(f"trials must be at most {MOST_TRIALS}, not {trials}")
+    if seconds is not None:
+        require_numbers(seconds=seconds)
+    share_of_alpha(require_real("alpha", alpha), 1)
     return None if trials is None else int(trials), float(alpha), int(seed)
 
 
@@ -380,28 +392,6 @@ class Turn:
     def refutes(self) -> bool:
         """Whether a finding refutes the claim."""
         return any(finding.refutes for finding in self.findings)
-
-
-def _require_settings(trials: int | None, seconds: float | None, alpha: float, seed: int) -> None:
-    """Refuse settings that are out of range, before anything runs."""
-    if None not in (trials, seconds):
-        raise UsageError("an audit has a budget of trials or of seconds; give one of them")
-    asked = 1 if trials is None else trials
-    for name, count in {"trials": asked, "seed": seed}.items():
-        if not isinstance(count, Integral) or isinstance(count, bool):
-            raise UsageTypeError(f"{name} must be an integer, not {count!r}")
-    if asked < 1:
-        raise UsageError(f"trials must be at least 1, not {trials}")
-    if asked > MOST_TRIALS:
-        raise UsageError(f"trials must be at most {MOST_TRIALS}, not {trials}")
-    if seconds is not None:
-        require_numbers(seconds=seconds)
-    if seed < 0:
-        raise UsageError(f"seed must be at least 0, not {seed}")
-    if not isinstance(alpha, Real) or isinstance(alpha, bool):
-        raise UsageTypeError(f"alpha must be a number, not {alpha!r}")
-    if not 0 < alpha < 1:
-        raise UsageError(f"alpha must lie in (0, 1), not {alpha}")
 
 
 def shares(attacks: Sequence[Attack], trying: Sequence[bool], alpha: float) -> list[float]:

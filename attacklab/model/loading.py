@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import importlib
-import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -21,7 +19,7 @@ from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Renyi, ZeroC
 from attacklab.model.domains import Domain
 from attacklab.model.errors import UsageError, UsageTypeError, in_one_line, passes_through
 from attacklab.model.random_bits import SeededBits
-from attacklab.model.releases import as_release, member, name_of, require_no_class, version_of
+from attacklab.model.releases import as_release, member, module_at, name_of, require_no_class, version_of
 from attacklab.model.stage import Stage
 from attacklab.model.targets import Declared, Kind, Sampler, Target, described
 
@@ -322,40 +320,16 @@ def described_target(description: dict[str, Any], spec: str, name: str) -> Targe
 
 def _module(place: str) -> ModuleType:
     if place.endswith(".py"):
-        return _module_of_file(Path(place), place)
+        if not Path(place).is_file():
+            raise UsageError(f"there is no file {place}; check the path")
+        with _as_usage_error(f"{place} cannot be loaded: "):
+            return module_at(place)
     if Path(place).is_file():
         raise UsageError(f"{place} is not a Python file: its name must end in .py")
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     with _as_usage_error(f"module {place} cannot be imported: ", near_library(place)):
-        return importlib.import_module(place)
-
-
-_FILES: set[str] = set()
-"""The names in `sys.modules` that stand for files."""
-
-
-def _module_of_file(path: Path, place: str) -> ModuleType:
-    if not path.is_file():
-        raise UsageError(f"there is no file {place}; check the path")
-    module_spec = importlib.util.spec_from_file_location(path.stem, path)
-    if module_spec is None or module_spec.loader is None:
-        raise UsageError(f"{place} is not a Python file: its name must end in .py")
-    module = importlib.util.module_from_spec(module_spec)
-    if path.stem not in sys.modules or path.stem in _FILES:  # an older file of this name, but nothing else, gives way
-        _FILES.add(path.stem)
-        sys.modules[path.stem] = module
-    for folder in (str(path.parent.resolve()), str(Path.cwd())):  # last, so that they hide no installed module
-        if folder not in sys.path:
-            sys.path.append(folder)
-    with _as_usage_error(f"{place} cannot be loaded: "):
-        try:
-            module_spec.loader.exec_module(module)
-        except BaseException:
-            if sys.modules.get(path.stem) is module:
-                del sys.modules[path.stem]
-            raise
-    return module
+        return module_at(place)
 
 
 def _targets_in(module: ModuleType) -> list[str]:

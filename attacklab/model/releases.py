@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import hashlib
+import importlib.util
 import inspect
 import itertools
 import os
@@ -24,6 +25,9 @@ from attacklab.model.errors import UsageError, UsageTypeError
 
 CALL = "release(input, trials, rng)"
 """How the lab calls a release."""
+
+_FILES: set[str] = set()
+"""The names in `sys.modules` that stand for files."""
 
 PLAIN = {float: np.float64, int: np.int64, bool: np.bool_}
 """Python's numbers, and numpy's type of the same values."""
@@ -141,6 +145,30 @@ def member(module: Any, name: str) -> Any:
     for part in name.split("."):
         value = getattr(value, part, None)
     return value
+
+
+def module_at(place: str) -> ModuleType:
+    """The module of this name, or the file of this path, whose name ends in .py, run as one.
+
+    A file can import its neighbours, which hide no installed module.
+    """
+    if not place.endswith(".py"):
+        return importlib.import_module(place)
+    path = Path(place)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None  # noqa: S101, PT018 - for such a name there is one
+    module = importlib.util.module_from_spec(spec)
+    if path.stem not in sys.modules or path.stem in _FILES:  # an older file of this name, but nothing else, gives way
+        _FILES.add(path.stem)
+        sys.modules[path.stem] = module
+    sys.path += [folder for folder in (str(path.parent.resolve()), str(Path.cwd())) if folder not in sys.path]
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        if sys.modules.get(path.stem) is module:
+            del sys.modules[path.stem]
+        raise
+    return module
 
 
 def version_of(module: ModuleType) -> str:

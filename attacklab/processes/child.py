@@ -9,8 +9,6 @@ IEEE 754.
 from __future__ import annotations
 
 import enum
-import importlib
-import importlib.util
 import json
 import random
 import sys
@@ -63,7 +61,7 @@ def main() -> None:
 def _loaded(spec: str, *, bare: bool, parameters: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """The release that a command line names, and the greeting. The greeting of a bare function describes no target."""
     place, _, name = spec.rpartition(":")
-    module = _module(place)
+    module = releases.module_at(place)
     named: Any = releases.member(module, name)
     if named is None:
         raise errors.UsageError(f"{place} has no {name!r}; check the name")
@@ -92,21 +90,6 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "to_json"):
         return value.to_json()
     return value.value if isinstance(value, enum.Enum) else value
-
-
-def _module(place: str) -> ModuleType:
-    if not place.endswith(".py"):
-        return importlib.import_module(place)
-    path = Path(place)
-    spec = importlib.util.spec_from_file_location(path.stem, place)
-    if spec is None or spec.loader is None:
-        raise errors.UsageError(f"{place} is not a Python file; its name must end in .py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules.setdefault(path.stem, module)
-    if str(path.resolve().parent) not in sys.path:  # last, so that it hides no installed module
-        sys.path.append(str(path.resolve().parent))
-    spec.loader.exec_module(module)
-    return module
 
 
 def _answer(release: Any, request: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy
@@ -33,6 +34,12 @@ class Assessment:
     epsilon_lower: float  # a lower bound on the true ε at the claimed δ
     delta_lower: float  # a lower bound on the true δ at the claimed ε
     violated: bool
+
+    @property
+    def bounds(self) -> dict[str, Any]:
+        """What a finding keeps of it, by the names that `findings.Shown` has for that."""
+        names = ("first", "second", "advantage", "epsilon_lower", "delta_lower")
+        return {name: getattr(self, name) for name in names}
 
 
 def clopper_pearson(hits: ArrayLike, trials: int, alpha: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

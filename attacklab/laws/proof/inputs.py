@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.laws.proof.search import Places
+from attacklab.model.domains.datasets import RELATIONS
 from attacklab.model.domains.shapes import Graphs, Queries
 from attacklab.model.errors import UsageError, UsageTypeError
 from attacklab.model.neighbours import NeighbouringPair, Relation
@@ -29,10 +30,9 @@ def neighbours_among(target: Target, inputs: Sequence[Any]) -> list[Places]:
     Raises:
         UsageError: nothing says what makes two such inputs neighbours.
     """
-    if target.kind is Kind.NOISE:
-        return [(*places, None) for places in _answers(target, inputs)]
-    if target.kind is Kind.SELECTION:
-        return [(*places, None) for places in _utilities(target, inputs)]
+    if target.kind in (Kind.NOISE, Kind.SELECTION):
+        near = _answers if target.kind is Kind.NOISE else _utilities
+        return [(*places, None) for places in near(target, inputs)]
     shape = None if target.domain is None else target.domain.shape
     if isinstance(shape, Queries | Graphs):
         return list(_tried(target, inputs))
@@ -42,13 +42,14 @@ def neighbours_among(target: Target, inputs: Sequence[Any]) -> list[Places]:
         raise UsageError(
             f"nothing says which datasets are neighbours for {target.name}; give --relation, or a domain with a shape"
         )
-    known = (Relation.ADD_REMOVE, Relation.SUBSTITUTE) if shape is None else shape.relations
-    return [
-        (*places, relation)
-        for relation in known
-        if target.relation in (None, relation)
-        for places in (_one_deleted(inputs) if relation is Relation.ADD_REMOVE else _one_replaced(inputs))
-    ]
+    known = RELATIONS if shape is None else shape.relations
+    return [places for relation in known if target.relation in (None, relation) for places in _by(relation, inputs)]
+
+
+def _by(relation: Relation, inputs: Sequence[Any]) -> Iterator[Places]:
+    """The pairs of datasets that differ in one record."""
+    apart = _one_deleted if relation is Relation.ADD_REMOVE else _one_replaced
+    yield from ((*places, relation) for places in apart(inputs))
 
 
 def _answers(target: Target, inputs: Sequence[Any]) -> Iterator[tuple[int, int]]:

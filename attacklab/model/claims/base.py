@@ -108,8 +108,8 @@ class PrivacyClaim(Claim):
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        _require_real("epsilon", self.epsilon)
-        _require_real("delta", self.delta)
+        require_real("epsilon", self.epsilon)
+        require_real("delta", self.delta)
         if not (math.isfinite(self.epsilon) and self.epsilon >= 0):
             raise UsageError(f"epsilon must be finite and at least 0, not {self.epsilon}")
         if not 0 <= self.delta < 1:
@@ -201,11 +201,12 @@ def require_numbers(**values: object) -> None:
         UsageError: one of them is out of range; a `UsageTypeError` where it is not a number.
     """
     for name, value in values.items():
-        if not (math.isfinite(number := _require_real(name, value)) and number > 0):
+        if not (math.isfinite(number := require_real(name, value)) and number > 0):
             raise UsageError(f"{name} must be finite and greater than 0, not {value}")
 
 
-def _require_real(name: str, value: object) -> float:
+def require_real(name: str, value: object) -> float:
+    """A number as a float; refused where it is not one."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise UsageTypeError(f"{name} must be a number, not {value!r}")
     return float(value)

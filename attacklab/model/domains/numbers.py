@@ -72,7 +72,7 @@ class Numbers:
     def holds(self, numbers: Any) -> bool:
         """Whether a number, or every number of an array, belongs to it, by value and by type."""
         values = as_array(numbers)
-        whole = _are_whole(values)
+        whole = values.dtype.kind in "iu" or (values.dtype == object and all(type(item) is int for item in values.flat))
         if values.dtype != np.float64 if self.floats_only else not whole and values.dtype.kind != "f":
             return False
         if not whole:
@@ -188,11 +188,6 @@ class Numbers:
         if whole:
             return int(value)
         return math.copysign(sys.float_info.max, value) if abs(value) > sys.float_info.max else float(value)
-
-
-def _are_whole(values: np.ndarray[Any, Any]) -> bool:
-    """Whether they are integers by their type."""
-    return values.dtype.kind in "iu" or (values.dtype == object and all(type(item) is int for item in values.flat))
 
 
 def _brought_near(number: Any, second: Any, sensitivity: Fraction) -> Any:
