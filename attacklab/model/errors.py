@@ -14,6 +14,7 @@ The child of an isolated target uses this without the rest of the package: so it
 from __future__ import annotations
 
 import contextlib
+import enum
 from collections.abc import Iterator
 
 
@@ -55,6 +56,14 @@ class AttackError(LabFault):
 
 class OutOfTime(LabFault):
     """The time was up before the next outputs could be drawn, so nothing was decided."""
+
+
+class Word(enum.StrEnum):
+    """One of a few words, the name of whose class is what they say; whatever else is given is refused."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Word:
+        raise UsageError(f"{cls.__name__.lower()} must be one of {', '.join(cls)}, not {value!r}")
 
 
 @contextlib.contextmanager

@@ -156,12 +156,8 @@ class Counts:
     @classmethod
     def of(cls, first: NDArray[np.bool_], second: NDArray[np.bool_]) -> Counts:
         """Count trials; the arrays say of each whether the event held its two outputs."""
-        return cls(
-            int(np.count_nonzero(first)),
-            int(np.count_nonzero(second)),
-            len(first),
-            int(np.count_nonzero(first & second)),
-        )
+        hits, others, both = (int(np.count_nonzero(flags)) for flags in (first, second, first & second))
+        return cls(hits, others, len(first), both)
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(
@@ -539,25 +535,15 @@ def record(findings: Sequence[Finding], **rest: Any) -> dict[str, Any]:
     }
 
 
-def read_of_schema(path: Path, schema: str) -> dict[str, Any]:
-    """Read a record as plain JSON values.
-
-    Raises:
-        UsageError: it is not a record of this schema; the message names the file.
-    """
-    data = read_json(path)
-    if not isinstance(data, dict) or data.get("schema") != schema:
-        raise UsageError(f"{path} is not a record of schema {schema}")
-    return data
-
-
 def read_record(path: Path) -> dict[str, Any]:
     """Read a record; its findings come as `Finding`.
 
     Raises:
         ValueError: it is not a record of a schema that is known; the message names the file.
     """
-    data = read_of_schema(path, SCHEMA)
+    data = read_json(path)
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+        raise UsageError(f"{path} is not a record of schema {SCHEMA}")
     try:
         return {**data, "findings": list(map(Finding.from_json, data["findings"]))}
     except (AttributeError, KeyError, TypeError, ValueError) as error:

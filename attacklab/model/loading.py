@@ -52,8 +52,10 @@ def load_target(
         UsageError: the name cannot be found or is not a target; the message says what to write instead.
     """
     place, name = place_and_name(spec)
-    module = _module(adapter_module(place) or place)
-    value = _found(module, name, spec, kind)
+    named = "neither a Target nor a function"
+    wanted = named if kind is None else "not a function; name a sampler or a release function"
+    module, value = _found(spec, wanted, Target | Stage)
+    require_no_class(value)
     budget: dict[str, Any] = {} if epsilon is None else {"epsilon": PrivacyClaim(epsilon).epsilon}
     if kind is not None:
         require_claim(spec, epsilon, claim)
@@ -72,26 +74,21 @@ def load_target(
     return replace(target, version=version_of(module)) if target.version == "unknown" else target
 
 
-def _found(module: ModuleType, name: str, spec: str, kind: Kind | None) -> Any:
-    """The target or the function that a module calls by this name."""
-    value = _member(module, name, spec)
+def _found(spec: str, wanted: str, also: Any = ()) -> tuple[ModuleType, Any]:
+    """The module that a name has before its colon, and the function that it calls so, or something of other types."""
+    place, name = place_and_name(spec)
+    module = _module(adapter_module(place) or place)
+    with _as_usage_error(f"{spec} cannot be looked up: it raised "):  # an object may compute its attributes
+        value = member(module, name)
     if value is None:
-        raise _missing(module, name, spec)
-    require_no_class(value)
-    if not isinstance(value, Target | Stage) and not callable(value):
-        named = "neither a Target nor a function"
-        wanted = named if kind is None else "not a function; name a sampler or a release function"
+        library = library_of(spec)
+        known = sorted(library.mechanisms if library else _targets_in(module))
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"targets in it: {', '.join(known) or 'none'}"
+        raise UsageError(f"{place} has no {name!r}; {hint}")
+    if not (callable(value) or isinstance(value, also)):
         raise UsageTypeError(f"{spec} is {described(value)}, {wanted}")
-    return value
-
-
-def _missing(module: ModuleType, name: str, spec: str) -> UsageError:
-    """What to say of a name that a module does not have."""
-    library = library_of(spec)
-    known = sorted(library.mechanisms if library else _targets_in(module))
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"targets in it: {', '.join(known) or 'none'}"
-    return UsageError(f"{place_and_name(spec)[0]} has no {name!r}; {hint}")
+    return module, value
 
 
 def load_function(spec: str) -> Callable[..., Any]:
@@ -100,19 +97,8 @@ def load_function(spec: str) -> Callable[..., Any]:
     Raises:
         ValueError: the name cannot be found or cannot be called; the message says what to write instead.
     """
-    place, name = place_and_name(spec)
-    module = _module(place)
-    function: Callable[..., Any] | None = _member(module, name, spec)
-    if function is None:
-        raise _missing(module, name, spec)
-    if not callable(function):
-        raise UsageError(f"{spec} is {described(function)}, not a function; name one that {place} defines")
+    function: Callable[..., Any] = _found(spec, f"not a function; name one that {place_and_name(spec)[0]} defines")[1]
     return function
-
-
-def _member(module: ModuleType, name: str, spec: str) -> Any:
-    with _as_usage_error(f"{spec} cannot be looked up: it raised "):  # a module or an object may compute its attributes
-        return member(module, name)
 
 
 @contextlib.contextmanager
@@ -254,20 +240,6 @@ def parameters_of(claim: Claim) -> dict[str, Any]:
     raise UsageError(f"a function that makes a target cannot be asked for {claim}; give it a kind, or make the target")
 
 
-def read_claim(data: Any, spec: str) -> Claim:
-    """The claim in the description of a target: a JSON object, as `Claim.to_json` gives it, or a claim.
-
-    Raises:
-        UsageError: it is neither; the message names the target.
-    """
-    if isinstance(data, Claim):
-        return data
-    try:
-        return claim_from_json(data)
-    except UsageError as error:
-        raise UsageError(f"the claim in what {spec} returned: {error}") from error
-
-
 def _called(maker: Callable[..., Any], spec: str, parameters: dict[str, Any]) -> Target | Stage:
     guess = "a sampler" if takes_bits(maker) else "a release function"
     needed = f"{spec} looks like {guess}; add --kind and --epsilon, or name a Target"
@@ -311,8 +283,9 @@ def described_target(description: dict[str, Any], spec: str, name: str) -> Targe
         raise UsageError(f"{message}; it must have a release, and a kind out of {', '.join(Kind)}")
     if not all(isinstance(key, str) for key in rest):
         raise UsageError(f"{spec} returned a dict with keys that are not strings; name its entries by strings")
-    if rest.get("claim") is not None:
-        rest["claim"] = read_claim(rest["claim"], spec)
+    if not isinstance(rest.get("claim"), Claim | None):
+        with _as_usage_error(f"the claim in what {spec} returned: "):
+            rest["claim"] = claim_from_json(rest["claim"])
     if isinstance(rest.get("domain"), dict):
         rest["domain"] = Domain.from_json(rest["domain"])
     return made_target(Kind(description["kind"]), description["release"], **{"name": name, **rest})

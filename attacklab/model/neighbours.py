@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import math
 import pickle
 import sys
@@ -14,22 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attacklab.model.errors import UsageError
+from attacklab.model.errors import UsageError, Word
 
 NO_DIMENSIONS = "an array without dimensions"
 
 
-class Relation(enum.StrEnum):
+class Relation(Word):
     """What makes two datasets neighbours."""
 
     ADD_REMOVE = "add-remove"
     SUBSTITUTE = "substitute"
     NODE = "node"
     EDGE = "edge"
-
-    @classmethod
-    def _missing_(cls, value: object) -> Relation:
-        raise UsageError(f"relation must be one of {', '.join(cls)}, not {value!r}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,8 +52,7 @@ class NeighbouringPair:
             ValueError: an answer is not finite, or the two are further apart than the sensitivity, even if only
                 slightly.
         """
-        answer, neighbour = _finite("answers", first), _finite("answers", second)
-        _require_within(answer, neighbour, sensitivity, "answers")
+        answer, neighbour = _near("answers", first, second, sensitivity)
         return cls(float(answer[0]), float(neighbour[0]), None)
 
     @classmethod
@@ -68,10 +62,7 @@ class NeighbouringPair:
         Raises:
             ValueError: a vector is empty or not finite, the lengths differ, or a coordinate is further apart.
         """
-        vector, neighbour = _finite("utilities", first), _finite("utilities", second)
-        if vector.shape != neighbour.shape:
-            raise UsageError(f"utilities of a pair must have the same length, not {vector.size} and {neighbour.size}")
-        _require_within(vector, neighbour, sensitivity, "utilities")
+        vector, neighbour = _near("utilities", first, second, sensitivity)
         return cls(vector, neighbour, None)
 
     @classmethod
@@ -182,13 +173,18 @@ def fingerprint(input_: object) -> tuple[object, ...]:
             return (type(input_).__name__, repr(input_))
 
 
-def _finite(label: str, values: ArrayLike) -> NDArray[np.float64]:
-    vector = np.atleast_1d(np.asarray(values, dtype=np.float64))
-    if vector.ndim != 1 or vector.size == 0:
-        raise UsageError(f"{label} must be a non-empty vector, not of shape {vector.shape}")
-    if not np.isfinite(vector).all():
-        raise UsageError(f"{label} must be finite; number {int(np.argmin(np.isfinite(vector)))} is not")
-    return vector
+def _near(label: str, first: ArrayLike, second: ArrayLike, sensitivity: float) -> list[NDArray[np.float64]]:
+    """Two vectors of as many finite numbers, no further apart than the sensitivity."""
+    vectors = [np.atleast_1d(np.asarray(values, dtype=np.float64)) for values in (first, second)]
+    for vector in vectors:
+        if vector.ndim != 1 or vector.size == 0:
+            raise UsageError(f"{label} must be a non-empty vector, not of shape {vector.shape}")
+        if not np.isfinite(vector).all():
+            raise UsageError(f"{label} must be finite; number {int(np.argmin(np.isfinite(vector)))} is not")
+    if vectors[0].size != vectors[1].size:
+        raise UsageError(f"{label} of a pair must have the same length, not {vectors[0].size} and {vectors[1].size}")
+    _require_within(vectors[0], vectors[1], sensitivity, label)
+    return vectors
 
 
 def _require_within(first: NDArray[Any], second: NDArray[Any], sensitivity: float, label: str) -> None:

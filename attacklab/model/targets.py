@@ -7,7 +7,6 @@ on the kind: the adversary picks both inputs of a neighbouring pair, because tha
 from __future__ import annotations
 
 import copy
-import enum
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,6 +27,7 @@ from attacklab.model.errors import (
     TargetError,
     UsageError,
     UsageTypeError,
+    Word,
     passes_through,
     text_of,
 )
@@ -45,7 +45,7 @@ Release: TypeAlias = Callable[[Any, int, np.random.Generator], Any]
 Sampler: TypeAlias = Callable[[Any, Any], Any]
 
 
-class Kind(enum.StrEnum):
+class Kind(Word):
     """What the input of a release is, and so which attacks apply."""
 
     NOISE = "noise"
@@ -58,10 +58,6 @@ class Kind(enum.StrEnum):
     """A vector of records; the output is their noisy mean."""
     DATASET = "dataset"
     """Anything that the pair holds."""
-
-    @classmethod
-    def _missing_(cls, value: object) -> Kind:
-        raise UsageError(f"kind must be one of {', '.join(cls)}, not {value!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,15 +280,14 @@ class Target:
 
         A claim with a relation promises nothing of pairs by another, and one with a domain nothing outside it.
         """
-        if self.relation is not None and pair.relation not in (None, self.relation):
-            return False
-        return self.domain is None or self.domain.covers(pair)
+        return not self.why_not_covered(pair)
 
     def why_not_covered(self, pair: NeighbouringPair) -> str:
-        """Why the claim promises nothing of a pair that it does not cover."""
+        """Why the claim promises nothing of a pair; empty where it covers it."""
         if self.relation is not None and pair.relation not in (None, self.relation):
             return f"its claim is for {self.relation} neighbours, and the pair is one by {pair.relation}"
-        return f"the pair does not lie in its domain, {self.domain}"
+        is_inside = self.domain is None or self.domain.covers(pair)
+        return "" if is_inside else f"the pair does not lie in its domain, {self.domain}"
 
     def takes(self, input_: Any) -> bool:
         """Whether an input lies in the domain."""
@@ -304,8 +299,6 @@ class Target:
 
     def cast_pair(self, pair: NeighbouringPair) -> NeighbouringPair:
         """The same pair in the type in which the domain has its numbers."""
-        if self.domain is None:
-            return pair
         return NeighbouringPair(self.cast(pair.first), self.cast(pair.second), pair.relation)
 
     def adapted(self, pair: NeighbouringPair) -> NeighbouringPair:
@@ -384,30 +377,27 @@ def _released(target: Target, input_: Any, trials: int, rng: np.random.Generator
         raise TargetError(f"{target.name} returned {described(released)}, not an array or a list of outputs")
     if len(outputs) != trials:
         raise TargetError(f"{target.name} returned {len(outputs)} outputs for {trials} trials")
-    if target.kind is not Kind.DATASET:
-        wrong = _wrong_indices(outputs, len(input_)) if target.kind is Kind.SELECTION else _too_wide(outputs)
-        if wrong:
-            raise TargetError(f"{target.name} returned {wrong}")
+    wrong = "" if target.kind is Kind.DATASET else _wrong(outputs, target.kind, input_)
+    if wrong:
+        raise TargetError(f"{target.name} returned {wrong}")
     return outputs
 
 
-def _too_wide(outputs: Outputs) -> str:
-    """What numbers of more bits than a double are; outputs of other forms are left to attacks that see whole ones."""
-    numbers = as_vector_of_numbers(outputs)
-    if numbers is not None and numbers.size and numbers.dtype.itemsize > 8:
-        return f"outputs of type {numbers.dtype}, not numbers of up to 64 bits"
-    return ""
+def _wrong(outputs: Outputs, kind: Kind, input_: Any) -> str:
+    """What outputs are that are not all indices of outcomes, or are numbers of more bits than a double.
 
-
-def _wrong_indices(outputs: Outputs, outcomes: int) -> str:
-    """What outputs are that are not all indices of outcomes."""
+    Outputs of other forms than numbers are left to attacks that see whole ones.
+    """
     numbers = as_vector_of_numbers(outputs)
+    if kind is not Kind.SELECTION:
+        is_wide = numbers is not None and numbers.size and numbers.dtype.itemsize > 8
+        return f"outputs of type {outputs.dtype}, not numbers of up to 64 bits" if is_wide else ""
     if numbers is None or (numbers.size and numbers.dtype.kind == "f"):
         form = outputs.dtype if numbers is None else numbers.dtype
         shape = f" and shape {outputs.shape[1:]}" if outputs.ndim > 1 else ""
         return f"outputs of type {form}{shape}, not indices"
-    if numbers.size and (numbers.min() < 0 or numbers.max() >= outcomes):
-        return f"indices from {numbers.min()} to {numbers.max()} of {outcomes} outcomes"
+    if numbers.size and (numbers.min() < 0 or numbers.max() >= len(input_)):
+        return f"indices from {numbers.min()} to {numbers.max()} of {len(input_)} outcomes"
     return ""
 
 
@@ -464,7 +454,17 @@ def _checked_pairs(target: Target) -> tuple[NeighbouringPair, ...]:
 
 def are_numbers(outputs: Outputs) -> bool:
     """Whether each output is one number, or a failure: what attacks on numbers can look at."""
-    return as_vector_of_numbers(outputs) is not None or (outputs.dtype == object and _are_exact(outputs))
+    if as_vector_of_numbers(outputs) is not None:
+        return True
+    return outputs.dtype == object and all(
+        is_exact(output) or (isinstance(output, Integral) and not isinstance(output, bool))
+        for output in _answered(outputs)
+    )
+
+
+def _answered(outputs: Outputs) -> list[Any]:
+    """The outputs of a list that are neither missing nor a `Failure`."""
+    return [output for output in outputs if output is not None and not isinstance(output, Failure)]
 
 
 def as_vector_of_numbers(outputs: Outputs) -> NDArray[Any] | None:
@@ -475,8 +475,7 @@ def as_vector_of_numbers(outputs: Outputs) -> NDArray[Any] | None:
     """
     numbers = outputs
     if outputs.dtype == object:
-        present = [output for output in outputs if output is not None and not isinstance(output, Failure)]
-        numbers = as_array(present) if present else np.empty(0)
+        numbers = as_array(present) if (present := _answered(outputs)) else np.empty(0)
     return numbers if numbers.ndim == 1 and (numbers.dtype.kind in "iuf" or not numbers.size) else None
 
 
@@ -516,11 +515,10 @@ def _require_neighbours(pair: NeighbouringPair, sensitivity: float) -> None:
     if first.dtype.kind in "iuO" and second.dtype.kind in "iuO":
         NeighbouringPair.integers(pair.first, pair.second, sensitivity=sensitivity)
         return
-    finite = np.isfinite(first) if first.shape == second.shape else np.ones(first.shape, dtype=bool)
-    if finite.any():
-        NeighbouringPair.utilities(
-            first[finite], second[finite] if first.shape == second.shape else second, sensitivity=sensitivity
-        )
+    if first.shape == second.shape:
+        first, second = first[finite := np.isfinite(first)], second[finite]
+    if first.size:
+        NeighbouringPair.utilities(first, second, sensitivity=sensitivity)
 
 
 def is_exact(output: object) -> bool:
@@ -528,14 +526,6 @@ def is_exact(output: object) -> bool:
     if isinstance(output, Decimal):
         return not output.is_nan()
     return isinstance(output, Rational) and not isinstance(output, Integral)
-
-
-def _are_exact(outputs: Outputs) -> bool:
-    """Whether outputs are numbers held exactly, or whole; None and a `Failure` may be among them."""
-    numbers = [output for output in outputs if output is not None and not isinstance(output, Failure)]
-    return all(
-        is_exact(output) or (isinstance(output, Integral) and not isinstance(output, bool)) for output in numbers
-    )
 
 
 def described(value: object) -> str:

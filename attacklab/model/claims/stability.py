@@ -5,7 +5,6 @@ Source: McSherry 2009, 'Privacy Integrated Queries', on the stability of a trans
 
 from __future__ import annotations
 
-import enum
 import math
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,10 +12,10 @@ from fractions import Fraction
 from typing import NoReturn
 
 from attacklab.model.claims.base import NEARLY_ONE, Claim, PrivacyClaim
-from attacklab.model.errors import UsageError
+from attacklab.model.errors import UsageError, Word
 
 
-class Metric(enum.StrEnum):
+class Metric(Word):
     """What measures the distance between two outputs."""
 
     ABSOLUTE = "absolute"
@@ -29,10 +28,6 @@ class Metric(enum.StrEnum):
     """The largest |aᵢ − bᵢ|."""
     SYMMETRIC = "symmetric"
     """How many records only one of two lists or data frames has, counted with repetitions."""
-
-    @classmethod
-    def _missing_(cls, value: object) -> Metric:
-        raise UsageError(f"metric must be one of {', '.join(cls)}, not {value!r}")
 
     @property
     def power(self) -> int:

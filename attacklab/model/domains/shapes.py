@@ -10,7 +10,6 @@ patterns of query answers.
 
 from __future__ import annotations
 
-import enum
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +22,7 @@ from numpy.typing import NDArray
 
 from attacklab.model.domains import datasets
 from attacklab.model.domains.numbers import Numbers
-from attacklab.model.errors import UsageError, UsageTypeError
+from attacklab.model.errors import UsageError, UsageTypeError, Word
 from attacklab.model.neighbours import NeighbouringPair, Relation, as_array
 
 MOST_NUMBERS = 100_000
@@ -42,7 +41,7 @@ FAR = (1_000, -1_000, 1 << 20)
 """Extreme records to try, if the domain contains them."""
 
 
-class Pattern(enum.StrEnum):
+class Pattern(Word):
     """How the answers to several queries change between neighbours."""
 
     ONE = "one"
@@ -53,10 +52,6 @@ class Pattern(enum.StrEnum):
     """Half of the answers go up and half go down."""
     ONE_AGAINST_REST = "one-against-rest"
     """One answer goes up and the rest go down."""
-
-    @classmethod
-    def _missing_(cls, value: object) -> Pattern:
-        raise UsageError(f"pattern must be one of {', '.join(cls)}, not {value!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
