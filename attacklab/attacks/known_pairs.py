@@ -36,7 +36,7 @@ from attacklab.attacks.bets import exact_answer, half_lines, typical
 from attacklab.attacks.failures import answered, bet_on_failing, despite_failures, failed, probed, scenario_on
 from attacklab.attacks.integer_cast import integer_cast
 from attacklab.model import bisection
-from attacklab.model.domains.datasets import RELATIONS, relations_of
+from attacklab.model.domains.datasets import RELATIONS
 from attacklab.model.errors import OutsideDomain, TargetError
 from attacklab.model.floats import BINARY64, format_of, power_of_two_within
 from attacklab.model.neighbours import NeighbouringPair, Relation
@@ -156,7 +156,7 @@ def sum_sensitivity(target: Target, probe: Probe, most_records: int = 1 << 14) -
     rounding or reordering, which matter in binary32 from a few thousand records on (Higham 2002, section 4.2).
     """
     near, far = ends(target)
-    for relation in relations_of(target.relation, RELATIONS):
+    for relation in RELATIONS if target.relation is None else (target.relation,):
         path: Callable[[int], Records]
         if relation is Relation.ADD_REMOVE:
             size, path = most_records, lambda added: np.full(1 + added, far)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from attacklab.model.claims import Claim, PrivacyClaim
 from attacklab.model.claims.base import require_numbers
 from attacklab.model.domains import Domain
+from attacklab.model.domains.numbers import as_bounds
 from attacklab.model.errors import (
     LabFault,
     OutsideDomain,
@@ -145,8 +146,8 @@ class Target:
         require_numbers(sensitivity=self.sensitivity)
         if self.noise_scale is not None:
             require_numbers(noise_scale=self.noise_scale)
-        if self.bounds is not None and not (all(map(math.isfinite, self.bounds)) and self.bounds[0] < self.bounds[1]):
-            raise UsageError(f"bounds must be finite and lower < upper, not {self.bounds}")
+        if self.bounds is not None:
+            object.__setattr__(self, "bounds", as_bounds(self.bounds))
         if self.kind in (Kind.SUM, Kind.MEAN) and self.bounds is None:
             raise UsageError(f"a {self.kind} target needs the bounds of a record")
         if self.relation is not None:
@@ -202,7 +203,7 @@ class Target:
         `relation` is that of the datasets that the claim calls neighbours, add-remove or substitute; by default the
         claim is taken to hold for both. The rest as in `Target.noise`.
         """
-        return cls._made(release, Kind.SUM, declared, bounds=as_bounds(bounds), relation=relation)
+        return cls._made(release, Kind.SUM, declared, bounds=bounds, relation=relation)
 
     @classmethod
     def mean(
@@ -217,7 +218,7 @@ class Target:
 
         A mean that takes the number of records as public claims something of substitute neighbours only.
         """
-        return cls._made(release, Kind.MEAN, declared, bounds=as_bounds(bounds), relation=relation)
+        return cls._made(release, Kind.MEAN, declared, bounds=bounds, relation=relation)
 
     @classmethod
     def dataset(
@@ -494,19 +495,6 @@ def claimed(epsilon: float | None, delta: float = 0.0, claim: Claim | None = Non
     if not isinstance(claim, Claim):
         raise UsageTypeError(f"claim must be a claim, such as PrivacyClaim(1.0), not {claim!r}")
     return claim
-
-
-def as_bounds(bounds: tuple[float, float]) -> tuple[float, float]:
-    """Bounds of records as floats: integers would make integer records, which cut the fraction off the other bound.
-
-    Raises:
-        TypeError: they are not two numbers.
-    """
-    try:
-        lower, upper = bounds
-        return float(lower), float(upper)
-    except (TypeError, ValueError):
-        raise UsageTypeError(f"bounds must be two numbers, lower and upper, not {bounds!r}") from None
 
 
 def _require_neighbours(pair: NeighbouringPair, sensitivity: float) -> None:

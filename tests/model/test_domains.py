@@ -31,6 +31,7 @@ DOMAINS = (
     Domain(integers=True, bounds=(0.1, 7.0)),
     Domain(non_negative=True, floats_only=True, special=True),
     Domain(shape=Queries(size=3, sensitivity=0.1, patterns=(Pattern.ONE,))),
+    Domain(shape=Queries(size=5, sensitivity=0.3), bounds=(0, 4)),
     Domain(shape=Queries(size=4), integers=True, non_negative=True),
     Domain(shape=Records(least=1, most=5), bounds=(-1, 2.5)),
     Domain(shape=Categories(names=("a", "b", "c"), most=6)),

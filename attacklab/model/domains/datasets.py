@@ -7,6 +7,7 @@ lie; and a record that repeats another.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -26,11 +27,6 @@ FEW = 3
 """The size of a dataset in which the first, the middle and the last record differ."""
 
 
-def relations_of(relation: Relation | None, known: Sequence[Relation]) -> tuple[Relation, ...]:
-    """The relation of a claim, or all relations that such inputs have where it names none."""
-    return tuple(known) if relation is None else (relation,)
-
-
 def at_ends(values: Sequence[Any], sizes: Iterable[int], relation: Relation) -> Iterator[Datasets]:
     """Datasets that are all of one value, and a record of any of the values added, or put in place of the last.
 
@@ -39,13 +35,10 @@ def at_ends(values: Sequence[Any], sizes: Iterable[int], relation: Relation) -> 
         sizes: how many records there are besides the one that is added, or is replaced.
         relation: add-remove or substitute.
     """
-    for size in sizes:
-        for usual in values:
-            for added in values:
-                if relation is Relation.ADD_REMOVE:
-                    yield [usual] * size + [added], [usual] * size, relation
-                elif added != usual:
-                    yield [usual] * size + [added], [usual] * (size + 1), relation
+    replaced = relation is Relation.SUBSTITUTE
+    for size, usual, added in itertools.product(sizes, values, values):
+        if not replaced or added != usual:
+            yield [usual] * size + [added], [usual] * (size + replaced), relation
 
 
 def at_places(low: Any, high: Any, size: int, relation: Relation) -> Iterator[Datasets]:
@@ -53,11 +46,11 @@ def at_places(low: Any, high: Any, size: int, relation: Relation) -> Iterator[Da
     for base in ([low] * size, [high] * size, _halves(low, high, size), [low, high] * (size // 2) + [low] * (size % 2)):
         for place in dict.fromkeys((0, size // 2, size - 1)):
             replacement = low if base[place] == high else high
-            if relation is Relation.ADD_REMOVE:
-                for added in (replacement, base[place]):
-                    yield [*base[:place], added, *base[place:]], list(base), relation
-            else:
+            if relation is Relation.SUBSTITUTE:
                 yield [*base[:place], replacement, *base[place + 1 :]], list(base), relation
+                continue
+            for added in (replacement, base[place]):
+                yield [*base[:place], added, *base[place:]], list(base), relation
 
 
 def at_counts(usual: Any, rare: Any, usual_count: int, most: int, relation: Relation) -> Iterator[Datasets]:
@@ -73,10 +66,8 @@ def at_counts(usual: Any, rare: Any, usual_count: int, most: int, relation: Rela
     for count in COUNTS:
         if usual_count + count + 1 > most:
             return
-        if relation is Relation.ADD_REMOVE:
-            yield [usual] * usual_count + [rare] * (count + 1), [usual] * usual_count + [rare] * count, relation
-        else:
-            yield [usual] * usual_count + [rare] * (count + 1), [usual] * (usual_count + 1) + [rare] * count, relation
+        others = [usual] * (usual_count + (relation is Relation.SUBSTITUTE))
+        yield [usual] * usual_count + [rare] * (count + 1), others + [rare] * count, relation
 
 
 def repeated(distinct: Sequence[Any], relation: Relation) -> Iterator[Datasets]:
@@ -97,15 +88,8 @@ def repeated(distinct: Sequence[Any], relation: Relation) -> Iterator[Datasets]:
 
 def interleaved(*families: Iterable[Datasets]) -> Iterator[Datasets]:
     """One of each family in turn, so that a short list has some of all."""
-    running = [iter(family) for family in families]
-    while running:
-        still = []
-        for family in running:
-            for datasets in family:
-                yield datasets
-                still.append(family)
-                break
-        running = still
+    for turn in itertools.zip_longest(*families):
+        yield from (datasets for datasets in turn if datasets is not None)
 
 
 def _halves(low: Any, high: Any, size: int) -> list[Any]:

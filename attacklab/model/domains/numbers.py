@@ -15,6 +15,21 @@ from attacklab.model.errors import UsageError, UsageTypeError
 from attacklab.model.neighbours import as_array
 
 
+def as_bounds(bounds: Any, label: str = "bounds") -> tuple[float, float]:
+    """Bounds as floats: integers would make integer records, which cut the fraction off the other bound.
+
+    Raises:
+        UsageError: they are not finite, or not in order; a `UsageTypeError` where they are not two numbers.
+    """
+    try:
+        lower, upper = map(float, bounds)
+    except (TypeError, ValueError):
+        raise UsageTypeError(f"{label} must be two numbers, lower and upper, not {bounds!r}") from None
+    if not (math.isfinite(lower) and math.isfinite(upper) and lower < upper):
+        raise UsageError(f"{label} must be finite and lower < upper, not {bounds}")
+    return lower, upper
+
+
 @dataclass(frozen=True, kw_only=True)
 class Numbers:
     """A set of numbers.
@@ -40,13 +55,7 @@ class Numbers:
             if not (isinstance(value, bool) or (name == "special" and value is None)):
                 raise UsageTypeError(f"{name} of a domain must be True or False, not {value!r}")
         if self.bounds is not None:
-            try:
-                low, high = map(float, self.bounds)
-            except (TypeError, ValueError):
-                raise UsageTypeError(f"bounds of a domain must be two numbers, not {self.bounds!r}") from None
-            if not (math.isfinite(low) and math.isfinite(high) and low < high):
-                raise UsageError(f"bounds of a domain must be finite and lower < upper, not {self.bounds}")
-            object.__setattr__(self, "bounds", (low, high))
+            object.__setattr__(self, "bounds", as_bounds(self.bounds, "bounds of a domain"))
         if self.low is not None and self.high is not None and self.low >= self.high:
             raise UsageError(f"a domain must hold two numbers; there are none within {self.bounds} that it would take")
 
@@ -195,6 +204,8 @@ def _brought_near(number: Any, second: Any, sensitivity: Fraction) -> Any:
     if isinstance(number, int):
         reach = math.floor(sensitivity)
         return min(max(second, number - reach), number + reach)
-    while abs(Fraction(number) - Fraction(second)) > sensitivity:
-        second = math.nextafter(second, number)
-    return second
+    if abs(Fraction(number) - Fraction(second)) <= sensitivity:
+        return second
+    farthest = float(Fraction(number) + (sensitivity if second > number else -sensitivity))
+    is_near = abs(Fraction(number) - Fraction(farthest)) <= sensitivity
+    return farthest if is_near else math.nextafter(farthest, number)

@@ -172,7 +172,7 @@ class _Datasets:
         sizes = list(dict.fromkeys(size for size in tried if least <= size < most)) or [most - 1]
         middle = min(16, most - 1)
         families: list[Iterable[datasets.Datasets]] = []
-        for by in datasets.relations_of(relation, self.relations):
+        for by in self.relations if relation is None else (relation,):
             families += [
                 datasets.at_ends((usual, rare), sizes, by),
                 datasets.at_counts(usual, rare, least, most, by),

@@ -37,7 +37,7 @@ def pairs_of_records(target: Target) -> Iterator[NeighbouringPair]:
     """
     low, high = bounds_of(target)
     families: list[Iterable[datasets.Datasets]] = []
-    for by in datasets.relations_of(target.relation, datasets.RELATIONS):
+    for by in datasets.RELATIONS if target.relation is None else (target.relation,):
         families += [
             datasets.at_ends((low, high), SIZES, by),
             _outside(low, high, by),
