@@ -8,9 +8,9 @@ from typing import Any
 
 from attacklab.auditing import referee
 from attacklab.auditing.ordinary import best
+from attacklab.loading.targets import made_target
 from attacklab.model.errors import UsageTypeError
 from attacklab.model.findings import Finding, Verdict, decisive
-from attacklab.model.loading import made_target
 from attacklab.model.stage import Stage
 from attacklab.model.targets import Kind, Target
 from attacklab.reporting.screen import screen

@@ -17,9 +17,9 @@ from attacklab.calibration import calibrate as calibrated
 from attacklab.calibration import record as calibration_record
 from attacklab.cli.messages import Alpha, Json, Seed, Status, say, words_of
 from attacklab.cli.output import COLOURS, Files, console, only_findings_on_output
+from attacklab.loading.targets import load_function
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import WORST_FIRST, Verdict, to_text
-from attacklab.model.loading import load_function
 from attacklab.model.plain_text import plain
 from attacklab.processes.programs import DEFAULT_SECONDS
 

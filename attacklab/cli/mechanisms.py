@@ -5,7 +5,7 @@ import contextlib
 import shlex
 from pathlib import Path
 
-from attacklab.model.loading import CLAIM_PARAMETERS
+from attacklab.loading.targets import CLAIM_PARAMETERS
 
 NUMBERS = {"answer", "count", "n", "number", "total", "true_answer", "true_count", "true_value", "value", "x"}
 """Names of a parameter that takes one number."""

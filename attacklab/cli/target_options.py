@@ -19,11 +19,12 @@ from attacklab.cli.mechanisms import line_of, takes_one_number
 from attacklab.cli.messages import CLAIM, INPUTS, WHERE, option, words_of
 from attacklab.libraries import Library, library_of
 from attacklab.libraries.environments import interpreter
+from attacklab.loading.inputs import domain_from_text, read_pairs
+from attacklab.loading.targets import CLAIM_PARAMETERS, claim_of, load_function, load_target
 from attacklab.model.claims import Claim, Metric, Stability
-from attacklab.model.domains import Records, domain_from_text, read_pairs
+from attacklab.model.domains import Records
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import recorded_pairs
-from attacklab.model.loading import CLAIM_PARAMETERS, claim_of, load_function, load_target
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.stage import Stage
 from attacklab.model.targets import Kind, Target

@@ -141,8 +141,12 @@ def _replace(path: Path, data: bytes) -> None:
     temporary = path.with_name(f".{secrets.token_hex(8)}.{TOOL}")
     try:
         with temporary.open("xb") as file:
-            if path.exists():
-                _take_after(temporary, path.stat())
+            if path.exists():  # its owner, where that is allowed, and its mode stay
+                status = path.stat()
+                if sys.platform != "win32":
+                    with contextlib.suppress(PermissionError):
+                        os.chown(temporary, status.st_uid, status.st_gid)
+                temporary.chmod(stat.S_IMODE(status.st_mode))
             file.write(data)
         try:
             temporary.replace(path)
@@ -152,14 +156,6 @@ def _replace(path: Path, data: bytes) -> None:
             path.write_bytes(data)  # a file that is mounted by itself, as into a container, cannot be replaced
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _take_after(path: Path, status: os.stat_result) -> None:
-    """Give a file the owner, where that is allowed, and the mode of another one."""
-    if sys.platform != "win32":
-        with contextlib.suppress(PermissionError):
-            os.chown(path, status.st_uid, status.st_gid)
-    path.chmod(stat.S_IMODE(status.st_mode))
 
 
 def _is_ours(path: Path) -> bool:

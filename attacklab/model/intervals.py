@@ -119,9 +119,7 @@ class Interval:
         Raises:
             ValueError: the interval holds negative numbers.
         """
-        if self.lower < 0:
-            raise ValueError(f"{self} holds negative numbers, which have no logarithm")
-        return self._increasing(gmpy2.log)
+        return self._increasing(gmpy2.log, "logarithm")
 
     def sqrt(self) -> Interval:
         """The square root.
@@ -129,9 +127,7 @@ class Interval:
         Raises:
             ValueError: the interval holds negative numbers.
         """
-        if self.lower < 0:
-            raise ValueError(f"{self} holds negative numbers, which have no square root")
-        return self._increasing(gmpy2.sqrt)
+        return self._increasing(gmpy2.sqrt, "square root")
 
     def power(self, exponent: Number) -> Interval:
         """x^y for x at least 0; y must be above 0 if x may be 0.
@@ -158,7 +154,9 @@ class Interval:
         nearest = float(self.upper)
         return math.nextafter(nearest, math.inf) if nearest < self.upper else nearest
 
-    def _increasing(self, function: Callable[..., Any]) -> Interval:
+    def _increasing(self, function: Callable[..., Any], of_positive: str = "") -> Interval:
+        if of_positive and self.lower < 0:
+            raise ValueError(f"{self} holds negative numbers, which have no {of_positive}")
         return Interval(_down(function, self.lower), _up(function, self.upper))
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from attacklab.model.claims import Claim, PrivacyClaim
 from attacklab.model.claims.base import require_numbers
 from attacklab.model.domains import Domain
+from attacklab.model.domains.datasets import RELATIONS
 from attacklab.model.domains.numbers import as_bounds
 from attacklab.model.errors import (
     LabFault,
@@ -151,7 +152,9 @@ class Target:
         if self.kind in (Kind.SUM, Kind.MEAN) and self.bounds is None:
             raise UsageError(f"a {self.kind} target needs the bounds of a record")
         if self.relation is not None:
-            object.__setattr__(self, "relation", _checked_relation(self.relation, self.kind))
+            object.__setattr__(self, "relation", Relation(self.relation))
+        if self.kind in (Kind.SUM, Kind.MEAN) and self.relation not in (None, *RELATIONS):
+            raise UsageError(f"relation of a {self.kind} target must be add-remove or substitute, not {self.relation}")
         if self.domain is not None:
             object.__setattr__(self, "domain", _checked_domain(self.domain, self.kind, self.relation))
         object.__setattr__(self, "pairs", _checked_pairs(self))
@@ -402,14 +405,6 @@ def _wrong(outputs: Outputs, kind: Kind, input_: Any) -> str:
     return ""
 
 
-def _checked_relation(relation: Relation | str, kind: Kind) -> Relation:
-    """The relation of a target of this kind, which may have been written as text."""
-    checked = Relation(relation)
-    if kind in (Kind.SUM, Kind.MEAN) and checked not in (Relation.ADD_REMOVE, Relation.SUBSTITUTE):
-        raise UsageError(f"relation of a {kind} target must be add-remove or substitute, not {checked}")
-    return checked
-
-
 def _checked_domain(domain: object, kind: Kind, relation: Relation | None) -> Domain:
     """The domain of a target of this kind, which says whether NaN and the infinities belong to it."""
     if not isinstance(domain, Domain):
@@ -428,7 +423,8 @@ def _checked_domain(domain: object, kind: Kind, relation: Relation | None) -> Do
         )
     if domain.special is not None:
         return domain
-    return replace(domain, special=kind in (Kind.SUM, Kind.MEAN) and not domain.excludes_numbers)
+    has_all = not any((domain.integers, domain.non_negative, domain.bounds))
+    return replace(domain, special=kind in (Kind.SUM, Kind.MEAN) and has_all)
 
 
 def _checked_pairs(target: Target) -> tuple[NeighbouringPair, ...]:

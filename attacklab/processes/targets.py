@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from attacklab.libraries import adapter_file, library, near_library
+from attacklab.loading.targets import described_target, made_target, parameters_of, place_and_name, require_claim
 from attacklab.model.claims import Claim
 from attacklab.model.errors import TargetError, UsageError
-from attacklab.model.loading import described_target, made_target, parameters_of, place_and_name, require_claim
 from attacklab.model.neighbours import Relation
 from attacklab.model.releases import as_outputs
 from attacklab.model.targets import Kind, Outputs, Target

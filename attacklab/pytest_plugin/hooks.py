@@ -267,8 +267,8 @@ def _claimed(item: pytest.Item, target: Target | Stage | Release | Sampler, fixt
     """The target with what its marker says."""
     marker = item.get_closest_marker(CLAIM)
     mark = dict(marker.kwargs) if marker else {}
-    from attacklab.model.domains import domain_from_text
-    from attacklab.model.loading import CLAIM_PARAMETERS, claim_of, made_target
+    from attacklab.loading.inputs import domain_from_text
+    from attacklab.loading.targets import CLAIM_PARAMETERS, claim_of, made_target
     from attacklab.model.stage import Stage
     from attacklab.model.targets import Kind, Target
 

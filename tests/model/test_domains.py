@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from attacklab.loading.inputs import domain_from_text, read_pairs
 from attacklab.model.domains import (
     Categories,
     Domain,
@@ -18,8 +19,6 @@ from attacklab.model.domains import (
     Queries,
     Records,
     Streams,
-    domain_from_text,
-    read_pairs,
 )
 from attacklab.model.domains.finite import all_databases, all_utilities
 from attacklab.model.errors import UsageError

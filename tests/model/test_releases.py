@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from attacklab import Kind, Target, one_by_one
+from attacklab.loading.targets import load_target
 from attacklab.model.errors import UsageError
-from attacklab.model.loading import load_target
 from attacklab.model.releases import as_release
 
 RNG = np.random.default_rng(1)

@@ -19,7 +19,7 @@ from attacklab.auditing.drawing import AHEAD, Draws, Request
 from attacklab.auditing.referee import audit
 from attacklab.auditing.samples import BATCH_OUTPUTS
 from attacklab.cli.where import Processes
-from attacklab.model.loading import load_target
+from attacklab.loading.targets import load_target
 from tests.processes import process_targets as own
 from tests.processes.process_targets import Bets, Fails, timeless
 

@@ -21,9 +21,9 @@ import pytest
 from attacklab import ATTACKS, Kind, Target, Verdict
 from attacklab.attacks.features import hashes
 from attacklab.auditing.referee import audit
+from attacklab.loading.targets import load_target
 from attacklab.model.errors import Refused, TargetError, UsageError
 from attacklab.model.floats import require_ieee_arithmetic
-from attacklab.model.loading import load_target
 from attacklab.processes import programs
 from attacklab.processes.programs import NoAnswer
 from attacklab.processes.targets import ProcessRelease, external, isolated

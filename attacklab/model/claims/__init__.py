@@ -1,7 +1,6 @@
 """What mechanisms promise, as people say it: (ε, δ)-DP, ρ-zCDP, (α, ε)-RDP, μ-GDP, or any privacy profile."""
 
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from typing import Any
 
 from attacklab.model.claims.base import Claim, PrivacyClaim, directions
@@ -25,14 +24,8 @@ __all__ = [
 ]
 
 
-KINDS: Mapping[str | None, Callable[..., Claim]] = {
-    None: PrivacyClaim,
-    "zcdp": ZeroConcentrated,
-    "rdp": Renyi,
-    "gdp": GaussianDP,
-    "profile": Profile,
-    "stability": lambda bound, metric, **rest: Stability(Fraction(bound), Metric(metric), **rest),
-}
+_CLAIMS: tuple[type[Claim], ...] = (PrivacyClaim, ZeroConcentrated, Renyi, GaussianDP, Profile, Stability)
+KINDS: Mapping[str | None, Callable[..., Claim]] = {claim.kind: claim for claim in _CLAIMS}
 """The class of each kind of claim in JSON; an (ε, δ) claim has no kind there."""
 
 

@@ -51,6 +51,10 @@ class Stability(Claim):
     metric: Metric = Metric.ABSOLUTE
     changes: int = 1
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bound", Fraction(self.bound))
+        object.__setattr__(self, "metric", Metric(self.metric))
+
     def __str__(self) -> str:
         records = "one record moves" if self.changes == 1 else f"{self.changes} records move"
         return f"{records} it by {number_text(self.bound)} ({self.metric})"

@@ -2,7 +2,6 @@
 
 from attacklab.model.domains.domain import Domain
 from attacklab.model.domains.shapes import Categories, Graphs, Pattern, Queries, Records, Streams
-from attacklab.model.domains.text import domain_from_text, read_pairs
 
 __all__ = [
     "Categories",
@@ -12,6 +11,4 @@ __all__ = [
     "Queries",
     "Records",
     "Streams",
-    "domain_from_text",
-    "read_pairs",
 ]

@@ -60,11 +60,6 @@ class Numbers:
             raise UsageError(f"a domain must hold two numbers; there are none within {self.bounds} that it would take")
 
     @property
-    def excludes_numbers(self) -> bool:
-        """Whether some finite number does not belong to it."""
-        return self.integers or self.non_negative or self.bounds is not None
-
-    @property
     def low(self) -> Fraction | None:
         """The least number in it, if there is one."""
         lows = [] if self.bounds is None else [Fraction(self.bounds[0])]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from attacklab import GaussianDP, Kind, PrivacyClaim, Renyi, TapedBits, Target, ZeroConcentrated
+from attacklab.loading.targets import claim_of, load_target
 from attacklab.model.claims import Claim
-from attacklab.model.loading import claim_of, load_target
 
 SOURCE = '''
 import numpy as np
