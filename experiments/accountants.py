@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from attacklab.calibration.privacy_loss import sampled_gaussian_epsilon
-from attacklab.libraries.environments import BUILT, PINNED, environments
+from attacklab.loading.environments import BUILT, PINNED, environments
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Role, Series
 from experiments.common.calibration_formulas import NAIVE, SOUND

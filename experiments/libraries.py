@@ -20,7 +20,7 @@ from attacklab.attacks import ATTACKS, SUM_SENSITIVITY, Attack, Precision
 from attacklab.auditing.referee import DEFAULT_ALPHA, audit
 from attacklab.auditing.statistics.inference import share_of_alpha
 from attacklab.libraries import library
-from attacklab.libraries.environments import environments
+from attacklab.loading.environments import environments
 from attacklab.model.files import write_whole
 from attacklab.model.findings import WORST_FIRST, Finding, Verdict, decisive, record, to_text
 from attacklab.processes.targets import ProcessRelease, isolated

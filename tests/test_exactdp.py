@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from attacklab.libraries.environments import Environment, environments
+from attacklab.loading.environments import Environment, environments
 from tests import running
 from tests.test_packaging import built, copied_tree, needs_hatchling
 

@@ -13,7 +13,7 @@ from attacklab.auditing.flaws import Flaw, catalogue
 from attacklab.cli.messages import by_name
 from attacklab.cli.output import INDENT, console, print_wrapped
 from attacklab.libraries import NAMES, library
-from attacklab.libraries.environments import environments
+from attacklab.loading.environments import environments
 from attacklab.model.errors import UsageError
 from attacklab.model.plain_text import WIDTH
 from attacklab.reporting.lab import CORPUS, FOLDER, is_lab

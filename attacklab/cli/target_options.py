@@ -18,7 +18,7 @@ from attacklab.cli import COMMANDS, command_of
 from attacklab.cli.mechanisms import line_of, takes_one_number
 from attacklab.cli.messages import CLAIM, INPUTS, WHERE, option, words_of
 from attacklab.libraries import Library, library_of
-from attacklab.libraries.environments import interpreter
+from attacklab.loading.environments import interpreter
 from attacklab.loading.inputs import domain_from_text, read_pairs
 from attacklab.loading.targets import CLAIM_PARAMETERS, claim_of, load_function, load_target
 from attacklab.model.claims import Claim, Metric, Stability

@@ -109,10 +109,9 @@ def _largest(measure: str, most: float) -> tuple[dict[str, Any], Any]:
 
     over = {type_: measurement(type_) for type_ in (int, float)}
 
-    def release(utilities: Any, trials: int, rng: np.random.Generator) -> Any:  # noqa: ARG001 - cannot be seeded
+    def release(utilities: Any) -> Any:
         scores = np.asarray(utilities).tolist()
-        select = over[type(scores[0])]
-        return np.array([select(scores) for _ in range(trials)])
+        return over[type(scores[0])](scores)
 
     return {"kind": "selection", "release": release}, max(select.map(type_(1)) for type_, select in over.items())
 
@@ -139,10 +138,8 @@ def _aggregate(kind: str, /, *, epsilon: float = 1.0, bounds: tuple[float, float
         )
         return dp.binary_search_chain(lambda scale: aggregate >> dp.m.then_laplace(scale=scale), d_in=2, d_out=epsilon)
 
-    def release(records: Any, trials: int, rng: np.random.Generator) -> Any:  # noqa: ARG001 - cannot be seeded
-        values = np.asarray(records, dtype=float).tolist()
-        answer = measurement(len(values))
-        return np.array([answer(values) for _ in range(trials)])
+    def release(records: Any) -> Any:
+        return measurement(len(records))(np.asarray(records, dtype=float).tolist())
 
     return {"kind": kind, "release": release, "epsilon": epsilon, "bounds": bounds, "relation": "substitute"}
 

@@ -28,11 +28,7 @@ def _noise(name: str, convert: Any, claim: dict[str, float]) -> dict[str, Any]:
 
     mechanism = getattr(numerical_mechanisms, name)(*claim.values(), 1.0)
 
-    def release(answer: float, trials: int, rng: np.random.Generator) -> Any:  # noqa: ARG001 - cannot be seeded
-        value = convert(answer)
-        return np.array([mechanism.add_noise(value) for _ in range(trials)])
-
-    return {"kind": "noise", "release": release, **claim}
+    return {"kind": "noise", "release": lambda answer: mechanism.add_noise(convert(answer)), **claim}
 
 
 def _laplace(convert: Any, /, *, epsilon: float = 1.0) -> dict[str, Any]:
@@ -46,12 +42,10 @@ def _gaussian(*, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
 def _bounded(kind: str, /, *, epsilon: float = 1.0, bounds: tuple[float, float] = (0.0, 1.0)) -> dict[str, Any]:
     from pydp.algorithms import laplacian
 
-    def release(records: Any, trials: int, rng: np.random.Generator) -> Any:  # noqa: ARG001 - cannot be seeded
-        lower, upper = bounds
+    def release(records: Any) -> Any:
         make = getattr(laplacian, f"Bounded{kind.title()}")
-        algorithm = make(epsilon=epsilon, lower_bound=lower, upper_bound=upper, dtype="float")
-        values = np.asarray(records, dtype=float).tolist()
-        return np.array([algorithm.quick_result(values) for _ in range(trials)])
+        algorithm = make(epsilon=epsilon, lower_bound=bounds[0], upper_bound=bounds[1], dtype="float")
+        return algorithm.quick_result(np.asarray(records, dtype=float).tolist())
 
     return {"kind": kind, "release": release, "epsilon": epsilon, "bounds": bounds, "relation": "add-remove"}
 

@@ -13,8 +13,6 @@ import math
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 DISTRIBUTION = "tmlt.core"
 UNSEEDED = True
 
@@ -41,11 +39,7 @@ def _noise(name: str, *, variance: float = 0.0, epsilon: float = 0.0) -> tuple[A
     make = getattr(noise_mechanisms, name)
     measurement = make(*[NumpyFloatDomain()] * over_floats, exact if variance else 1 / exact)
 
-    def release(answer: float, trials: int, rng: np.random.Generator) -> Any:  # noqa: ARG001 - cannot be seeded
-        value = convert(answer)
-        return np.array([measurement(value) for _ in range(trials)])
-
-    return measurement, release
+    return measurement, lambda answer: measurement(convert(answer))
 
 
 def _pure(name: str, /, *, epsilon: float = 1.0) -> dict[str, Any]:

@@ -11,8 +11,8 @@ import pytest
 
 from attacklab import Kind, PrivacyClaim, libraries
 from attacklab.libraries.diffprivlib_adapter import _drawing_from
-from attacklab.libraries.environments import Environment, environments, interpreter
 from attacklab.libraries.opacus_adapter import _noise_multiplier
+from attacklab.loading.environments import Environment, environments, interpreter
 from attacklab.loading.targets import load_target
 from attacklab.model.errors import UsageError
 from attacklab.processes.targets import ProcessRelease, isolated
