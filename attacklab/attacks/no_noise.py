@@ -83,7 +83,8 @@ def _bare(
     known = [np.unique(hashes(outputs)) for outputs in sides]
     if not all(map(_is, sides, answers)) or [len(values) for values in known] != [1, 1] or known[0] == known[1]:
         return None
-    return Event(f"the output is {quoted(sides[0].tolist()[0])}", partial(_equals, known=known[0][0]))
+    only = known[0][0]
+    return Event(f"the output is {quoted(sides[0].tolist()[0])}", lambda outputs: np.asarray(hashes(outputs) == only))
 
 
 def _sides(probe: Probe, pair: NeighbouringPair, trials: int = PROBES) -> list[Outputs]:
@@ -124,10 +125,6 @@ def _is(outputs: Outputs, answer: float | None) -> bool:
 def _reads(outputs: Outputs, *, of: Callable[[Outputs], NDArray[Any]], value: float) -> NDArray[np.bool_]:
     read = as_floats(of(outputs))
     return np.asarray(np.isnan(read) if np.isnan(value) else read == value)
-
-
-def _equals(outputs: Outputs, *, known: np.uint64) -> NDArray[np.bool_]:
-    return np.asarray(hashes(outputs) == known)
 
 
 NO_NOISE = FunctionAttack(

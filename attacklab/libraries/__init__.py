@@ -9,8 +9,8 @@ where the library is not installed, and runs where only numpy and the library ar
 - `MECHANISMS`: by its name, what makes a mechanism. It takes keyword arguments (`epsilon`, `delta`, `bounds`) and
   returns a dict: `kind`, `release` (of many outputs, or of one value where the library cannot be seeded), and any other
   arguments of the constructor of that kind of `Target`. A claim of another kind than (ε, δ) stands there as JSON, under
-  `claim`, a domain under `domain`. A sum or a mean states its `relation`: substitute if the number of records is public,
-  add-remove if it is not.
+  `claim`, a domain under `domain`. A sum or a mean states its `relation`: substitute if the number of records is
+  public, add-remove if it is not.
 
 `ValueError` from an adapter's release means that the mechanism does not take this answer; the lab reports it as the
 target's failure.

@@ -35,12 +35,18 @@ def table(words: str, codes: Codes, learning: Learning, smoothing: float = FAINT
         np.bincount(places[side], minlength=len(known)) + smoothing for side in (learning.of_first, ~learning.of_first)
     ]
     log_ratios = np.log(counts[0] / counts[1])
-    if known[0] >= 0 and known[-1] < DENSE:
+    is_dense = known[0] >= 0 and known[-1] < DENSE
+    if is_dense:
         dense = np.zeros(int(known[-1]) + 2)
         dense[known.astype(np.intp)] = log_ratios
-        look_up: Callable[[Outputs], Doubles] = partial(_indexed, codes=codes, dense=dense)
-    else:
-        look_up = partial(_looked_up, codes=codes, known=known, log_ratios=log_ratios)
+
+    def look_up(outputs: Outputs) -> Doubles:
+        values = codes(outputs)
+        if is_dense:
+            return np.asarray(dense[np.clip(values, 0, len(dense) - 1)])  # the last is 0, for what was not seen
+        place = np.minimum(np.searchsorted(known, values), len(known) - 1)
+        return np.where(known[place] == values, log_ratios[place], 0.0)
+
     again = partial(table, words, codes, smoothing=smoothing)
     return Score(f"the log likelihood ratio of {words}", look_up, again)
 
@@ -74,16 +80,6 @@ def summed(scores: Sequence[Score]) -> Score:
         partial(_sum, scores=tuple(scores), weights=np.ones(len(scores))),
         lambda learning: summed([score.learned_from(learning) for score in scores]),
     )
-
-
-def _indexed(outputs: Outputs, *, codes: Codes, dense: Doubles) -> Doubles:
-    return np.asarray(dense[np.clip(codes(outputs), 0, len(dense) - 1)])  # the last is 0, for what was not seen
-
-
-def _looked_up(outputs: Outputs, *, codes: Codes, known: NDArray[Any], log_ratios: Doubles) -> Doubles:
-    values = codes(outputs)
-    place = np.minimum(np.searchsorted(known, values), len(known) - 1)
-    return np.where(known[place] == values, log_ratios[place], 0.0)
 
 
 def _sum(outputs: Outputs, *, scores: Sequence[Score], weights: Doubles) -> Doubles:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -41,9 +42,17 @@ MOST_TEXTS = 1 << 12  # this many texts are kept, to say which text a number sta
 _TEXTS: Final[dict[float, str]] = {}
 
 
-def lengths(values: Values) -> NDArray[np.float64]:
-    """How many parts each value has."""
-    return _each(values, _length)
+def _each(values: Values, of: Callable[[Any], float]) -> NDArray[np.float64]:
+    return np.fromiter((of(opened(value)) for value in values), dtype=np.float64, count=len(values))
+
+
+def _of(kinds: Any, of: Callable[[Any], float]) -> Read:
+    """What reads a number off each value of some types, and NaN off the others."""
+    return partial(_each, of=lambda value: float(of(value)) if isinstance(value, kinds) else math.nan)
+
+
+lengths: Final = _of(str | bytes | list | tuple | dict | frozenset | np.ndarray, len)
+"""How many parts each value has."""
 
 
 def signs_of_zeros(values: Values) -> NDArray[np.float64]:
@@ -74,13 +83,13 @@ def order_of_keys(known: list[Any]) -> Named:
     if len({tuple(sorted(order, key=repr)) for order in orders}) == len(orders):
         return
     for name in names_of(known, of_parts=False)[:ORDERED]:
-        yield f"the place of {quoted(name)} among the keys", partial(_places_of, name=name)
+        yield f"the place of {quoted(name)} among the keys", _of(dict, partial(_place_of, name))
 
 
 def in_sets(known: list[Any], of_first: NDArray[np.bool_] | None) -> Named:
     """The presence of each member, or of the most telling ones."""
     members = sorted({member for value in known if isinstance(value, frozenset) for member in value}, key=repr)
-    reads = [partial(_has_member, member=member) for member in members]
+    reads = [_of(frozenset, operator.methodcaller("__contains__", member)) for member in members]
     places = most_telling(reads, known, of_first, MOST_NAMES) if len(members) > MOST_NAMES else range(len(members))
     for place in places:
         yield f"the presence of {quoted(members[place])}", reads[place]
@@ -89,9 +98,9 @@ def in_sets(known: list[Any], of_first: NDArray[np.bool_] | None) -> Named:
 def remainders(known: list[Any]) -> Named:
     """What is lost when a number becomes a double: the last digits of large integers and of exact fractions."""
     if any(isinstance(value, int) and abs(value) > EXACT_IN_DOUBLES for value in known):
-        yield "the last 32 bits", partial(_each, of=_last_bits)
+        yield "the last 32 bits", _of(int, (0xFFFFFFFF).__and__)
     if any(isinstance(value, EXACT) for value in known):
-        yield "what the nearest double leaves off", partial(_each, of=_left_off)
+        yield "what the nearest double leaves off", _of(EXACT, _left_off)
         yield "the size of the denominator", partial(_each, of=_denominator)
 
 
@@ -103,15 +112,15 @@ def in_text(known: list[Any]) -> Named:
     for place in range(min(most, MOST_IN_TEXT)):
         yield f"the digits after the point of number {place} in", partial(_each, of=partial(_digits, place=place))
     yield "the length of", lengths
-    yield WORDING, partial(_each, of=_wording)
-    yield TEXT, _hashes_of_text
+    yield WORDING, _of(str, lambda text: _of_hash(NUMBER_IN_TEXT.sub("#", text)))
+    yield TEXT, _of(str, _of_hash)
 
 
 def in_bytes(known: list[Any]) -> Named:
     """Single bytes, and the length."""
     most = max(len(value) for value in known if isinstance(value, bytes))
     for place in range(min(most, MOST_BYTES)):
-        yield f"byte {place}", partial(_each, of=partial(_byte, place=place))
+        yield f"byte {place}", _of(bytes, partial(_byte, place))
     yield "the length", lengths
 
 
@@ -123,40 +132,17 @@ def in_rows(values: Values) -> Named:
         yield name, partial(_of_rows, of=of)
 
 
-def _each(values: Values, of: Callable[[Any], float]) -> NDArray[np.float64]:
-    return np.fromiter((of(opened(value)) for value in values), dtype=np.float64, count=len(values))
-
-
-def _length(value: Any) -> float:
-    return (
-        float(len(value)) if isinstance(value, str | bytes | list | tuple | dict | frozenset | np.ndarray) else math.nan
-    )
-
-
 def _names(value: Any, of_parts: bool) -> dict[Any, Any]:
     if isinstance(value, Parts):
         return value.named if of_parts else {}
     return value if isinstance(value, dict) and not of_parts else {}
 
 
-def _places_of(values: Values, *, name: Any) -> NDArray[np.float64]:
-    def place(value: Any) -> float:
-        return float(list(value).index(name)) if isinstance(value, dict) and name in value else math.nan
-
-    return _each(values, place)
-
-
-def _has_member(values: Values, *, member: Any) -> NDArray[np.float64]:
-    return _each(values, lambda value: float(member in value) if isinstance(value, frozenset) else math.nan)
-
-
-def _last_bits(value: Any) -> float:
-    return float(value & 0xFFFFFFFF) if isinstance(value, int) else math.nan
+def _place_of(name: Any, keys: dict[Any, Any]) -> float:
+    return list(keys).index(name) if name in keys else math.nan
 
 
 def _left_off(value: Any) -> float:
-    if not isinstance(value, EXACT):
-        return math.nan
     try:
         return float(Fraction(value) - Fraction(float(value)))
     except (OverflowError, ValueError):  # beyond the doubles, or not finite
@@ -199,11 +185,6 @@ def _digits(value: Any, *, place: int) -> float:
     return float(len(texts[place].lower().split("e")[0].partition(".")[2]))
 
 
-def _wording(value: Any) -> float:
-    """A number for the text without its numbers."""
-    return _of_hash(NUMBER_IN_TEXT.sub("#", value)) if isinstance(value, str) else math.nan
-
-
 def _of_hash(text: str) -> float:
     number = float(hash_of(text) >> 11)  # 53 bits, which a double holds
     if len(_TEXTS) < MOST_TEXTS:
@@ -216,12 +197,8 @@ def text_of(number: float) -> str | None:
     return _TEXTS.get(number)
 
 
-def _hashes_of_text(values: Values) -> NDArray[np.float64]:
-    return _each(values, lambda value: _of_hash(value) if isinstance(value, str) else math.nan)
-
-
-def _byte(value: Any, *, place: int) -> float:
-    return float(value[place]) if isinstance(value, bytes) and place < len(value) else math.nan
+def _byte(place: int, value: bytes) -> float:
+    return value[place] if place < len(value) else math.nan
 
 
 def _rows(values: Values) -> NDArray[np.float64]:
@@ -251,23 +228,14 @@ def _of_rows(values: Values, *, of: Callable[[NDArray[np.float64]], NDArray[Any]
     return results
 
 
-def _descents(rows: NDArray[np.float64]) -> NDArray[Any]:
-    return np.asarray(np.count_nonzero(rows[:, 1:] < rows[:, :-1], axis=1))
-
-
-def _distinct(rows: NDArray[np.float64]) -> NDArray[Any]:
-    ordered = np.sort(rows, axis=1)
-    return np.asarray(1 + np.count_nonzero(ordered[:, 1:] > ordered[:, :-1], axis=1))
-
-
 _OF_ROWS: Final[tuple[tuple[str, Callable[[NDArray[np.float64]], NDArray[Any]]], ...]] = (
     ("the place of the largest number", lambda rows: np.nanargmax(rows, axis=1)),
     ("the place of the least number", lambda rows: np.nanargmin(rows, axis=1)),
     ("the largest number", lambda rows: np.nanmax(rows, axis=1)),
     ("the least number", lambda rows: np.nanmin(rows, axis=1)),
     ("the sum", lambda rows: np.nansum(rows, axis=1)),
-    ("the number of descents", _descents),
-    ("the number of distinct numbers", _distinct),
+    ("the number of descents", lambda rows: (np.diff(rows, axis=1) < 0).sum(axis=1)),
+    ("the number of distinct numbers", lambda rows: 1 + (np.diff(np.sort(rows, axis=1), axis=1) > 0).sum(axis=1)),
     ("the number of zeros", lambda rows: (rows == 0).sum(axis=1)),
     ("the number of missing numbers", lambda rows: np.isnan(rows).sum(axis=1)),
 )
