@@ -15,6 +15,7 @@ from attacklab.attacks.features.leaves import (
     MOST_NAMES,
     TEXT,
     WORDING,
+    Reads,
     in_bytes,
     in_rows,
     in_sets,
@@ -178,8 +179,8 @@ class _Walk:
         held = set(map(type, known))
         readers: tuple[tuple[tuple[type, ...], Callable[..., Found]], ...] = (
             ((int, float, np.floating, *EXACT), self._in_numbers),
-            ((str,), self._in_texts),
-            ((bytes,), self._in_bytes),
+            ((str,), lambda *_: self._read_off(in_text(known), steps, words)),
+            ((bytes,), lambda *_: self._read_off(in_bytes(known), steps, f"of {words}")),
             ((list, tuple, np.ndarray), self._in_sequences),
             ((dict, Parts), self._in_named),
             ((frozenset,), self._in_sets),
@@ -190,21 +191,16 @@ class _Walk:
 
     def _in_numbers(self, known: list[Any], steps: tuple[Step, ...], words: str, _depth: int) -> Found:
         yield from self._number(steps, words)
-        for name, read in remainders(known):
-            yield self._feature(f"{name} of {words}", steps, read), False
+        yield from self._read_off(remainders(known), steps, f"of {words}")
 
-    def _in_texts(self, known: list[Any], steps: tuple[Step, ...], words: str, _depth: int) -> Found:
-        for name, read in in_text(known):
+    def _read_off(self, reads: Reads, steps: tuple[Step, ...], words: str) -> Found:
+        """What is read off the values at the end of a path, under a name each; numbers printed in texts are numbers."""
+        for name, read in reads:
             yield self._feature(f"{name} {words}", steps, read), name.startswith("number")
-
-    def _in_bytes(self, known: list[Any], steps: tuple[Step, ...], words: str, _depth: int) -> Found:
-        for name, read in in_bytes(known):
-            yield self._feature(f"{name} of {words}", steps, read), name.startswith("number")
 
     def _in_sets(self, known: list[Any], steps: tuple[Step, ...], words: str, _depth: int) -> Found:
         yield self._feature(f"the size of {words}", steps, lengths), False
-        for name, read in in_sets(known, self.of_first):
-            yield self._feature(f"{name} in {words}", steps, read), False
+        yield from self._read_off(in_sets(known, self.of_first), steps, f"in {words}")
 
     def _deeper(self, step: Step, steps: tuple[Step, ...], words: str, depth: int) -> Found:
         return self.at((*steps, step), step.words(words), depth + 1)
@@ -222,8 +218,7 @@ class _Walk:
         for place in places:
             yield from self._deeper(Position(place), steps, words, depth)
         if longest > 1:
-            for name, read in in_rows(values):
-                yield self._feature(f"{name} of {words}", steps, read), False
+            yield from self._read_off(in_rows(values), steps, f"of {words}")
 
     def _in_named(self, known: list[Any], steps: tuple[Step, ...], words: str, depth: int) -> Found:
         for of_parts in (False, True):
@@ -241,8 +236,7 @@ class _Walk:
                     yield self._feature(f"the presence of {quoted(name)} in {words}", steps, read), False
         if any(isinstance(value, dict) for value in known):
             yield self._feature(f"the size of {words}", steps, lengths), False
-            for name, read in order_of_keys(known):
-                yield self._feature(f"{name} in {words}", steps, read), False
+            yield from self._read_off(order_of_keys(known), steps, f"in {words}")
 
 
 def _kinds_of(known: list[Any]) -> set[str]:

@@ -27,7 +27,7 @@ from attacklab.attacks.features.variety import most_telling
 from attacklab.model.plain_text import quoted
 
 Read: TypeAlias = Callable[[Values], NDArray[Any]]
-Named: TypeAlias = Iterator[tuple[str, Read]]
+Reads: TypeAlias = Iterator[tuple[str, Read]]
 
 MOST_NAMES = 64  # how many keys of a dict or members of a set are looked at
 MOST_IN_TEXT = 16  # how many numbers in a text are looked at
@@ -77,7 +77,7 @@ def names_of(known: Iterable[Any], *, of_parts: bool) -> list[Any]:
     return list(dict.fromkeys(name for value in known for name in _names(value, of_parts)))
 
 
-def order_of_keys(known: list[Any]) -> Named:
+def order_of_keys(known: list[Any]) -> Reads:
     """The places of the first few keys in the order of keys, if that order varies."""
     orders = {tuple(value) for value in known if isinstance(value, dict)}
     if len({tuple(sorted(order, key=repr)) for order in orders}) == len(orders):
@@ -86,7 +86,7 @@ def order_of_keys(known: list[Any]) -> Named:
         yield f"the place of {quoted(name)} among the keys", _of(dict, partial(_place_of, name))
 
 
-def in_sets(known: list[Any], of_first: NDArray[np.bool_] | None) -> Named:
+def in_sets(known: list[Any], of_first: NDArray[np.bool_] | None) -> Reads:
     """The presence of each member, or of the most telling ones."""
     members = sorted({member for value in known if isinstance(value, frozenset) for member in value}, key=repr)
     reads = [_of(frozenset, operator.methodcaller("__contains__", member)) for member in members]
@@ -95,7 +95,7 @@ def in_sets(known: list[Any], of_first: NDArray[np.bool_] | None) -> Named:
         yield f"the presence of {quoted(members[place])}", reads[place]
 
 
-def remainders(known: list[Any]) -> Named:
+def remainders(known: list[Any]) -> Reads:
     """What is lost when a number becomes a double: the last digits of large integers and of exact fractions."""
     if any(isinstance(value, int) and abs(value) > EXACT_IN_DOUBLES for value in known):
         yield "the last 32 bits", _of(int, (0xFFFFFFFF).__and__)
@@ -104,7 +104,7 @@ def remainders(known: list[Any]) -> Named:
         yield "the size of the denominator", partial(_each, of=_denominator)
 
 
-def in_text(known: list[Any]) -> Named:
+def in_text(known: list[Any]) -> Reads:
     """The numbers printed in texts, with their digits after the point; the length of texts, and the text itself."""
     most = max(len(_numbers_in(value)) for value in known if isinstance(value, str))
     for place in range(min(most, MOST_IN_TEXT)):
@@ -116,7 +116,7 @@ def in_text(known: list[Any]) -> Named:
     yield TEXT, _of(str, _of_hash)
 
 
-def in_bytes(known: list[Any]) -> Named:
+def in_bytes(known: list[Any]) -> Reads:
     """Single bytes, and the length."""
     most = max(len(value) for value in known if isinstance(value, bytes))
     for place in range(min(most, MOST_BYTES)):
@@ -124,7 +124,7 @@ def in_bytes(known: list[Any]) -> Named:
     yield "the length", lengths
 
 
-def in_rows(values: Values) -> Named:
+def in_rows(values: Values) -> Reads:
     """The order of the numbers in rows: which is the largest and the least, both themselves, the sum, how sorted."""
     if not np.isfinite(_rows(values)).any():
         return
