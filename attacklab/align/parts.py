@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from attacklab.draws import Raised
+from attacklab.draws.everywhere import names_held
 
 DEEPEST = 8
 LARGEST_ARRAY = 1 << 12
@@ -251,6 +252,4 @@ def _is_found_by_name(value: Any) -> bool:
 
 def _attributes(value: Any) -> list[str]:
     """The names of what an object holds in its dictionary and its slots."""
-    declared = [vars(of).get("__slots__", ()) for of in type(value).__mro__]
-    slots = [name for names in declared for name in ([names] if isinstance(names, str) else names)]
-    return [*getattr(value, "__dict__", ()), *(name for name in slots if hasattr(value, name) and name[:2] != "__")]
+    return [name for name in names_held(value) if name in getattr(value, "__dict__", ()) or hasattr(value, name)]

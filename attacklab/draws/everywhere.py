@@ -83,7 +83,7 @@ def _exchanged_in(holder: Any, instead: dict[int, Any], undo: Undo) -> Any:
     elif isinstance(holder, FunctionType):
         _put(functools.partial(setattr, holder, "__defaults__"), holder.__defaults__, instead, undo)
     elif not isinstance(holder, type | ModuleType):
-        _in_attributes(holder, _names_of(holder), instead, undo)
+        _in_attributes(holder, names_held(holder), instead, undo)
     return None
 
 
@@ -118,7 +118,7 @@ def _in_partial(holder: Any, instead: dict[int, Any], undo: Undo) -> None:
     undo.append(functools.partial(holder.__setstate__, before))
 
 
-def _names_of(holder: Any) -> list[str]:
+def names_held(holder: Any) -> list[str]:
     """The attributes of an object, in its dictionary or its slots."""
     slots = [vars(kind).get("__slots__", ()) for kind in type(holder).__mro__]
     named = [name for names in slots for name in ([names] if isinstance(names, str) else names)]

@@ -244,9 +244,9 @@ def _interval(score: Score, low: float, high: float) -> Event:
     words = f"at most {high!r}" if low == -math.inf else f"equal to {high!r}"
     if score.is_text and (text := text_of(high)) is not None:
         words = f"being {quoted(text)}"
-    return Event(f"{score.description} {words}", partial(_lies_within, of=score.of, low=low, high=high))
 
+    def lie_within(outputs: Outputs) -> NDArray[np.bool_]:
+        values = recalled(outputs, score.of, lambda: score.of(outputs))  # several events are half-lines of one score
+        return np.asarray((values >= low) & (values <= high))
 
-def _lies_within(outputs: Outputs, *, of: Callable[[Outputs], Doubles], low: float, high: float) -> NDArray[np.bool_]:
-    values = recalled(outputs, of, lambda: of(outputs))  # several events are half-lines of one score
-    return np.asarray((values >= low) & (values <= high))
+    return Event(f"{score.description} {words}", lie_within)

@@ -112,15 +112,11 @@ def _kept(candidates: list[Feature], outputs: Outputs, of_first: NDArray[np.bool
 
 
 def _difference(first: Feature, second: Feature) -> Feature:
-    words = f"{first.description} minus {second.description}"
-    return Feature(words, partial(_subtracted, first=first.of, second=second.of))
+    def subtracted(outputs: Outputs) -> NDArray[np.float64]:
+        with np.errstate(invalid="ignore", over="ignore"):
+            return first.of(outputs).astype(np.float64) - second.of(outputs).astype(np.float64)
 
-
-def _subtracted(
-    outputs: Outputs, *, first: Callable[[Outputs], NDArray[Any]], second: Callable[[Outputs], NDArray[Any]]
-) -> NDArray[np.float64]:
-    with np.errstate(invalid="ignore", over="ignore"):
-        return first(outputs).astype(np.float64) - second(outputs).astype(np.float64)
+    return Feature(f"{first.description} minus {second.description}", subtracted)
 
 
 Found = Iterator[tuple[Feature, bool]]
