@@ -302,9 +302,8 @@ def _finding(
 
 def _own_line(made: Examined) -> Site:
     """The line of the dearest draw, or of the first."""
-    by_unit = made.by_unit or {}
-    if by_unit:
-        return max(by_unit, key=lambda unit: by_unit[unit]).key[0][0]
+    if by_unit := made.by_unit:
+        return max(by_unit, key=by_unit.__getitem__).key[0][0]
     return made.run.draws[0].site if made.run.draws else NOWHERE
 
 

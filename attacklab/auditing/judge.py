@@ -311,7 +311,7 @@ class PlannedScenario:
 
 @functools.lru_cache(maxsize=64)
 def points_of(claim: Claim) -> tuple[PrivacyClaim, ...]:
-    """The points of a claim's profile at which an event may be judged, as `Claim.near` gives them.
+    """The points of a claim's profile at which an event may be judged, as `Claim.at` gives them.
 
     They are kept, because they are the same for every scenario and some claims take long to find them.
     """
