@@ -206,7 +206,7 @@ class Target:
         `relation` is that of the datasets that the claim calls neighbours, add-remove or substitute; by default the
         claim is taken to hold for both. The rest as in `Target.noise`.
         """
-        return cls._made(release, Kind.SUM, declared, bounds=bounds, relation=relation)
+        return cls._made(release, Kind.SUM, declared, bounds=as_bounds(bounds), relation=relation)
 
     @classmethod
     def mean(
@@ -221,7 +221,7 @@ class Target:
 
         A mean that takes the number of records as public claims something of substitute neighbours only.
         """
-        return cls._made(release, Kind.MEAN, declared, bounds=bounds, relation=relation)
+        return cls._made(release, Kind.MEAN, declared, bounds=as_bounds(bounds), relation=relation)
 
     @classmethod
     def dataset(
