@@ -13,7 +13,7 @@ from attacklab.attacks.low_bit_gaussian import LowBitGaussian
 from attacklab.attacks.samplers import ANY, Assumed, Model
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.findings import Estimate, Finding
-from attacklab.model.floats import format_of_type
+from attacklab.model.floats import format_of
 from attacklab.model.targets import Target
 from attacklab.reporting.experiment import Collected, Settings
 from attacklab.reporting.figures import Figure, Panel, Role
@@ -72,7 +72,7 @@ def _recognised(target: Target, model: Model, trials: int, rng: np.random.Genera
 
 
 def _share(model: Model, outputs: NDArray[np.floating], sigma: float) -> float:
-    assumed = Assumed(sigma, 1 / sigma, format_of_type(outputs.dtype))
+    assumed = Assumed(sigma, 1 / sigma, format_of(outputs))
     return float(np.mean(model.reachable(outputs, np.zeros(outputs.shape), 0.0, assumed)))
 
 

@@ -152,15 +152,10 @@ def format_of(outputs: NDArray[Any]) -> Format:
         The format of their type; bfloat16 if the type is binary32 and all outputs are bfloat16 numbers, because numpy
         has no type for these; binary64 if they are not an array of floats.
     """
-    by_type = format_of_type(outputs.dtype)
+    by_type = {np.dtype(np.float32): BINARY32, np.dtype(np.float16): BINARY16}.get(outputs.dtype, BINARY64)
     if by_type is BINARY32 and np.array_equal(BFLOAT16.rounded(outputs), outputs):
         return BFLOAT16
     return by_type
-
-
-def format_of_type(dtype: np.dtype[Any]) -> Format:
-    """The format of a numpy type; binary64 if it is wider than that or not a type of floats."""
-    return {np.dtype(np.float32): BINARY32, np.dtype(np.float16): BINARY16}.get(dtype, BINARY64)
 
 
 def power_of_two_within(value: float) -> float:

@@ -8,7 +8,6 @@ Sources: Mironov 2017, 'Rényi Differential Privacy' (definition 4, proposition 
 
 from __future__ import annotations
 
-import functools
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -67,7 +66,8 @@ class ZeroConcentrated(RenyiClaim):
     @property
     def tried_orders(self) -> Sequence[float]:
         """A grid of orders."""
-        return _orders(self.rho)
+        last = max(LARGEST_STEP, 12 + math.ceil(-math.log2(self.rho)))
+        return tuple(1 + 2.0 ** (step / 2) for step in range(LEAST_STEP, last + 1))
 
     def bound(self, alpha: float) -> Interval:
         """ρ·α."""
@@ -140,9 +140,3 @@ class Renyi(RenyiClaim):
     def _composed(self, answers: int) -> Renyi:
         """(α, mε)-RDP, rounded up (Mironov 2017, proposition 1)."""
         return Renyi(self.alpha, tuple((Interval.of(epsilon) * answers).above() for epsilon in self.epsilons))
-
-
-@functools.lru_cache(maxsize=1 << 8)
-def _orders(rho: float) -> tuple[float, ...]:
-    last = max(LARGEST_STEP, 12 + math.ceil(-math.log2(rho)))
-    return tuple(1 + 2.0 ** (step / 2) for step in range(LEAST_STEP, last + 1))

@@ -43,7 +43,8 @@ def at_ends(values: Sequence[Any], sizes: Iterable[int], relation: Relation) -> 
 
 def at_places(low: Any, high: Any, size: int, relation: Relation) -> Iterator[Datasets]:
     """The first, the middle or the last record is another, or one more, among equal, halved and alternating records."""
-    for base in ([low] * size, [high] * size, _halves(low, high, size), [low, high] * (size // 2) + [low] * (size % 2)):
+    halves = [low] * (size // 2) + [high] * (size - size // 2)
+    for base in ([low] * size, [high] * size, halves, [low, high] * (size // 2) + [low] * (size % 2)):
         for place in dict.fromkeys((0, size // 2, size - 1)):
             replacement = low if base[place] == high else high
             if relation is Relation.SUBSTITUTE:
@@ -90,7 +91,3 @@ def interleaved(*families: Iterable[Datasets]) -> Iterator[Datasets]:
     """One of each family in turn, so that a short list has some of all."""
     for turn in itertools.zip_longest(*families):
         yield from (datasets for datasets in turn if datasets is not None)
-
-
-def _halves(low: Any, high: Any, size: int) -> list[Any]:
-    return [low] * (size // 2) + [high] * (size - size // 2)
