@@ -98,12 +98,13 @@ def exact_excess(question: Question, trials: Sequence[Trial], claim: Claim) -> E
     if not losses:
         return None
     worst = max(losses, key=lambda loss: loss.total)
+    has_shares = is_common and not worst.scales_differ
     if isinstance(claim, PrivacyClaim) and not claim.delta:
         is_kept = worst.total <= claim.epsilon * (1 + ROUNDING_SLACK)
         by_unit = worst.by_unit if is_common else {}
-        moved = _moved(worst.shares) if is_common and not worst.scales_differ else ""
+        moved = _moved(worst.shares) if has_shares else ""
         return None if is_kept else Excess(f"ε = {worst.total:.6g}", worst.total, by_unit, moved)
-    return _excess_of_shifts(worst.shares, claim) if is_common and not worst.scales_differ else None
+    return _excess_of_shifts(worst.shares, claim) if has_shares else None
 
 
 def _moved(shares: Mapping[Unit, float]) -> str:

@@ -103,7 +103,7 @@ def stage(
     """
     if not callable(function):
         raise UsageTypeError(f"function must be callable as function(dataset), not {function!r}")
-    if not isinstance(d_in, int) or isinstance(d_in, bool) or d_in < 1:
+    if type(d_in) is not int or d_in < 1:
         raise UsageError(f"d_in must be an integer of at least 1, not {d_in!r}")
     by = Relation(relation)
     if by not in (Relation.ADD_REMOVE, Relation.SUBSTITUTE):
