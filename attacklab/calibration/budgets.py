@@ -17,34 +17,14 @@ from attacklab.calibration.refinement import refined
 from attacklab.model.intervals import Interval
 
 
-def total(parts: Sequence[float]) -> Interval:
-    """The sum of what was spent: ε of pure DP, or ρ of zCDP."""
-    return remaining(0.0, [-part for part in parts])
-
-
 def remaining(total: float, parts: Sequence[float]) -> Interval:
-    """What is left of a total after some were spent."""
+    """What is left of a total, in ε of pure DP or ρ of zCDP, after some were spent."""
     return _rational(Fraction(total) - sum(map(Fraction, parts), Fraction(0)))
 
 
-def share(total: float, releases: int) -> Interval:
-    """The most that each of m releases may spend."""
-    return _rational(Fraction(total) / releases)
-
-
-def epsilon(scale: float, sensitivity: float) -> Interval:
-    """The ε of Laplace noise."""
-    return _rational(Fraction(sensitivity) / Fraction(scale))
-
-
-def scale(epsilon: float, sensitivity: float) -> Interval:
-    """The scale of Laplace noise at ε."""
-    return _rational(Fraction(sensitivity) / Fraction(epsilon))
-
-
-def composed_delta(delta: float, releases: int) -> Interval:
-    """The least δ′ at mε of m releases that are (ε, δ)-DP each."""
-    return any_of(Interval.of(delta), releases)
+def quotient(of: float, by: float) -> Interval:
+    """The share of a total in one of m releases; or from a sensitivity the ε of Laplace noise, or its scale."""
+    return _rational(Fraction(of) / Fraction(by))
 
 
 def _rational(number: Fraction) -> Interval:

@@ -52,7 +52,6 @@ def delta(rho: float, epsilon: float) -> Interval:
 
 def epsilon(rho: float, delta: float) -> Interval:
     """Enclose the least ε at δ: some ρ-zCDP mechanism needs the lower end; the upper end is enough for all."""
-    claim = ZeroConcentrated(rho)
     enough = crossing(lambda loss: conversion(rho, loss), delta).upper
     if gmpy2.is_infinite(enough):
         return Interval.hull(0, math.inf)
@@ -73,7 +72,7 @@ def epsilon(rho: float, delta: float) -> Interval:
     below, above = crossed * (1 - AGREED / 4), crossed * (1 + AGREED / 4)
     return Interval(
         gmpy2.mpfr(below) if _witnessed(rho, below) > delta else known.lower,
-        gmpy2.mpfr(above) if delta_bound(claim, above).upper <= delta else known.upper,
+        gmpy2.mpfr(above) if delta_bound(ZeroConcentrated(rho), above).upper <= delta else known.upper,
     )
 
 
@@ -101,7 +100,8 @@ def two_answers(rho: float, epsilon: float) -> tuple[Interval, Interval]:
         return Interval.of(p), Interval.of(q)
     loss = (1 / order).log1p() + epsilon
     probability = (exponent - order * loss).exp()
-    return _single(probability), _single(probability * (-loss).exp())
+    p, q = probability.lower, (probability * (-loss).exp()).lower
+    return Interval(p, p), Interval(q, q)
 
 
 def _touched(rho: float, epsilon: float) -> tuple[float, float]:
@@ -112,11 +112,8 @@ def _touched(rho: float, epsilon: float) -> tuple[float, float]:
 
     def excess(log_q: float) -> float:
         p, q = math.exp(log_q + log_r), math.exp(log_q)
-        return (
-            math.exp((less + 1) * log_r + log_q)
-            + math.expm1((less + 1) * math.log1p(-p) - less * math.log1p(-q))
-            - most
-        )
+        other = math.expm1((less + 1) * math.log1p(-p) - less * math.log1p(-q))
+        return math.exp((less + 1) * log_r + log_q) + other - most
 
     last = -log_r - 1e-12
     log_q = scipy.optimize.brentq(excess, LEAST_LOGARITHM, last, xtol=1e-300, rtol=1e-15) if excess(last) > 0 else last
@@ -141,10 +138,6 @@ def _best_order(rho: float, epsilon: float) -> float:
     if rise(highest) <= 0:
         return 1 + math.exp(highest)
     return 1 + float(math.exp(scipy.optimize.brentq(rise, lowest, highest, xtol=1e-300, rtol=1e-15, maxiter=500)))
-
-
-def _single(interval: Interval) -> Interval:
-    return Interval(interval.lower, interval.lower)
 
 
 def keeps(p: Interval, q: Interval, rho: float) -> bool:

@@ -11,17 +11,15 @@ down, and polynomials of them are multiplied exactly. What lies beyond the grid 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import gmpy2
-import numpy as np
-from scipy import signal
 
 from attacklab.model.bisection import least
 from attacklab.model.errors import LabFault, UsageError
@@ -29,8 +27,8 @@ from attacklab.model.intervals import Interval
 
 LAWS = ("gaussian", "laplace", "discrete_gaussian", "discrete_laplace", "response")
 
-LEAST_LOSS = 2.0**-100
-"""A part has no smaller loss, and none above its inverse."""
+LOSSES = (2.0**-100, 2.0**10)
+"""The loss of a part lies between these."""
 
 MOST_TERMS = 1 << 22
 """Discrete Gaussian noise has so many values at most that are not rarer than any mass."""
@@ -38,8 +36,8 @@ MOST_TERMS = 1 << 22
 COARSE, FINER = 64, 8
 """A release is first put on so many cells; a finer grid has at most so many times as many."""
 
-MOST_CELLS = 1 << 20
-"""A grid of a composition gets no finer than this many cells; the enclosure then stays as wide as it is."""
+MOST_WORDS = 1 << 18
+"""All masses of a composition together have at most this many words of 64 bits, unless the first grid has more."""
 
 SPARE_BITS, BEYOND_BITS = 48, 20
 """A mass has so many bits more than δ; and what lies beyond the grid is about 2^−BEYOND_BITS of δ."""
@@ -49,9 +47,6 @@ MOST_BITS = 4096
 
 CORNER = 0.5 - 2.0**-22
 """Corners from below lie so many steps after a place: just before the middle, where single losses lie."""
-
-ROUNDED = 2.0**-22
-"""A chain from below may run above a point that seems to be on it, but by much less than this part of a mass."""
 
 
 @dataclass(frozen=True)
@@ -75,14 +70,13 @@ class Part:
     def __post_init__(self) -> None:
         if self.law not in LAWS:
             raise UsageError(f"law must be one of {', '.join(LAWS)}, not {self.law!r}")
-        if not (isinstance(self.loss, int | float | Fraction) and LEAST_LOSS <= self.loss <= 1 / LEAST_LOSS):
-            raise UsageError(f"loss must be a number from {LEAST_LOSS:g} to {1 / LEAST_LOSS:g}, not {self.loss!r}")
+        if not (isinstance(self.loss, int | float | Fraction) and LOSSES[0] <= self.loss <= LOSSES[1]):
+            raise UsageError(f"loss must be a number from {LOSSES[0]:g} to {LOSSES[1]:g}, not {self.loss!r}")
         if not (isinstance(self.rate, int | float) and 0 < self.rate <= 1):
             raise UsageError(f"rate must be a number in (0, 1], not {self.rate!r}")
-        if not all(isinstance(number, int) and number >= 1 for number in (self.count, self.sensitivity)):
-            raise UsageError(
-                f"count and sensitivity must be integers from 1 on, not {self.count!r}, {self.sensitivity!r}"
-            )
+        counts = self.count, self.sensitivity
+        if not all(isinstance(count, int) and count >= 1 for count in counts):
+            raise UsageError(f"count and sensitivity must be integers from 1 on, not {counts}")
 
 
 def delta(parts: Sequence[Part], epsilon: float, *, width: float = 1e-3) -> Interval:
@@ -91,7 +85,7 @@ def delta(parts: Sequence[Part], epsilon: float, *, width: float = 1e-3) -> Inte
     Args:
         parts: what is composed, in any order.
         epsilon: ε, at least 0.
-        width: of the enclosure, as a part of δ; it is wider where that takes more than `MOST_CELLS` cells.
+        width: of the enclosure, as a part of δ; it is wider where that takes more than `MOST_WORDS`.
 
     Raises:
         UsageError: a number is out of range, or python-flint is missing.
@@ -105,7 +99,6 @@ def epsilon(parts: Sequence[Part], delta: float, *, width: float = 1e-4) -> Inte
     """Enclose the least ε at which a composition is (ε, δ)-DP; see `delta`; `width` is relative to ε."""
     if not 0 < delta < 1:
         raise UsageError(f"delta must lie in (0, 1), not {delta}")
-
     return _refined(parts, lambda losses: losses.epsilon(delta), width, bits=math.ceil(-math.log2(delta)) + SPARE_BITS)
 
 
@@ -122,33 +115,28 @@ def _refined(
     epsilon: float | None = None,
     bits: int = 2 * SPARE_BITS,
 ) -> Interval:
-    """Enclose what is read where a record is added, or removed, and return the larger one.
+    """Enclose what is read from masses where a record is added, or removed, and return the larger one.
 
-    Args:
-        parts: what is composed.
-        read: encloses a number from masses.
-        width: of the enclosure, as a part of the number.
-        epsilon: of the δ that is read; None where ε is.
-        bits: of a mass, to begin with.
+    `width` is a part of the number; `epsilon` is the ε of a δ that is read; a mass has so many `bits` to begin with.
     """
     parts = tuple(parts)
     if not parts or not width > 0:
         raise UsageError(f"a composition needs at least one part, and a width above 0, not {parts} and {width}")
     lower = upper = gmpy2.mpfr(0)
     step = max(high - low for low, high in (_reach(part, SPARE_BITS) for part in parts)) / COARSE
-    for is_removed in (False, True):
+    for is_removed in (False, True) if any(part.rate < 1 for part in parts) else (False,):  # noise is symmetric
         if epsilon is not None and sum(_largest_loss(part, is_removed) * part.count for part in parts) <= epsilon:
             continue
         while True:
             step = _fitted(parts, step)
-            fewest, most, size = _ends(parts, read, lower, step, bits, is_removed)
-            gap = 1 - float(fewest / most) if most > lower else 0.0
+            fewest, most, words = _ends(parts, read, lower, step, bits, is_removed)
+            gap = 1 - float(max(lower, fewest) / most) if most > upper else 0.0
             if epsilon is not None and most < gmpy2.mpfr(2) ** (SPARE_BITS - bits) and bits < MOST_BITS:
                 bits *= 2
-            elif gap <= width or size > MOST_CELLS:
+            elif gap <= width or 2 * words > MOST_WORDS:
                 break
             else:
-                step *= max(1 / FINER, math.sqrt(0.7 * width / gap))
+                step *= max(1 / FINER, math.sqrt(0.7 * width / gap), words / MOST_WORDS)
         lower, upper = max(lower, fewest), max(upper, most)
     return Interval(lower, upper)
 
@@ -156,9 +144,15 @@ def _refined(
 def _ends(
     parts: Sequence[Part], read: Callable[[_Losses], Interval], lower: Any, step: float, bits: int, is_removed: bool
 ) -> tuple[Any, Any, int]:
-    """What is read on one grid from below, or `lower` where no more can be, and from above; and its cells."""
-    farthest = max(high - low for low, high in (_reach(part, bits) for part in parts))
-    cancelled = math.ceil(1.5 * farthest - 3 * math.log2(step))  # in second differences, and beside an e^ε
+    """What is read on one grid from below, or `lower` where no more can be, and from above; and how many words."""
+    reaches = [(part.law, *_reach(part, bits)) for part in parts]
+    farthest = max(-low if is_removed else high if law == "discrete_gaussian" else 0.0 for law, low, high in reaches)
+    largest = max(high - low for _, low, high in reaches)
+    cancelled = math.ceil(
+        1.5 * farthest + math.log2(1 + largest) - 3 * math.log2(min(step, 1))
+    )  # in tails, differences
+    if cancelled > 4 * MOST_BITS:
+        raise UsageError(f"losses up to {farthest:g} take too many digits to enclose; compose parts that lose less")
     with _flint().ctx.workprec(bits + SPARE_BITS + max(0, cancelled)):
         cells = [_cells(part, step, bits, is_removed) for part in parts]
         losses = _composed(parts, cells, bits, is_upper=True)
@@ -166,7 +160,7 @@ def _ends(
         fewest = lower if most <= lower else read(_composed(parts, cells, bits, is_upper=False)).lower
     if fewest > max(lower, most):
         raise LabFault(f"an enclosure of {parts} ends below where it begins")
-    return fewest, most, len(losses.masses)
+    return fewest, most, len(losses.masses) * bits // 64
 
 
 def _flint() -> Any:
@@ -260,7 +254,7 @@ def _full_event(part: Part, loss: Any) -> tuple[Any, Any]:
     return 1 - (decay * (1 - first + unit)).exp() / (1 + decay.exp()), (decay * first).exp() / (1 + decay.exp())
 
 
-@lru_cache(maxsize=8)
+@functools.lru_cache(maxsize=8)
 def _discrete_gaussian(sigma: Fraction, bits: int) -> Callable[[int], Any]:
     """P[X ≥ k] of discrete Gaussian noise as a function of k, from sums of e^(−x²/2σ²)."""
     flint = _flint()
@@ -280,13 +274,9 @@ def _discrete_gaussian(sigma: Fraction, bits: int) -> Callable[[int], Any]:
 
 
 class Cells(NamedTuple):
-    """A release on a grid.
+    """A release on a grid: the first place, the step to the next, and what events have under P and under Q.
 
-    Attributes:
-        start: the first place.
-        step: from one to the next.
-        event: what the outcomes that lose at least so much have under P and under Q.
-        events: the same of each place.
+    An `event` holds the outcomes that lose at least so much; `events` are the ones of the places.
     """
 
     start: Any
@@ -317,31 +307,30 @@ class Cells(NamedTuple):
 
     def losses(self, bits: int, *, is_upper: bool) -> _Losses:
         """The losses of places from above, or of corners from below, with masses of integers."""
-        unit = _ball(2) ** bits
+        unit, left = _ball(2) ** bits, _ball(1)
         if is_upper:
             heights = [p - q * self.odds(i) for i, (p, q) in enumerate(self.events)]
-            masses = _corners(heights, _ball(1), self.step)
-            whole = {i: (mass * unit).upper().ceil() for i, mass in masses.items()}
-            infinite = int((heights[-1] * unit).upper().ceil().unique_fmpz())
         else:
             left, *heights = self.heights_below()
-            masses = _corners(heights, left, self.step)
-            whole = {i: ((mass * unit).lower() - ROUNDED).floor().max(0) for i, mass in masses.items()}
-            infinite = 0
-        polynomial = [0] * (max(whole, default=0) + 1)
-        for i, mass in whole.items():
-            polynomial[i] = int(mass.unique_fmpz())
+        masses, excess = _corners(heights, left, self.step)
+
+        def whole(mass: Any) -> int:
+            rounded = (mass * unit).upper().ceil() if is_upper else ((mass - excess) * unit).lower().floor().max(0)
+            return int(rounded.unique_fmpz())
+
+        polynomial = [whole(masses[i]) if i in masses else 0 for i in range(max(masses, default=0) + 1)]
+        infinite = whole(heights[-1]) if is_upper else 0
         start = self.start if is_upper else self.start + self.step * CORNER
         return _Losses(start, self.step, bits, _flint().fmpz_poly(polynomial), infinite)
 
 
-def _corners(heights: Sequence[Any], left: Any, step: Any) -> dict[int, Any]:
+def _corners(heights: Sequence[Any], left: Any, step: Any) -> tuple[dict[int, Any], Any]:
     """The masses at the corners of the lowest convex chain through the point (0, left) and under all others.
 
-    Args:
-        heights: of the points; the place of the next one is e^step times as far.
-        left: the height at t = 0.
-        step: between two places.
+    A point that may be a corner, or not, counts as none. What its mass may be goes to the corners beside it; the second
+    number that is returned is the most that all of these are together.
+
+    The next of the points with these heights is e^step times as far; `left` is the height at t = 0.
     """
     rises: dict[int, tuple[Any, Any]] = {}
 
@@ -356,15 +345,16 @@ def _corners(heights: Sequence[Any], left: Any, step: Any) -> dict[int, Any]:
 
     corners: list[int] = []
     masses: dict[int, Any] = {}
+    excess = _ball(0)
     for after in [*range(len(heights)), None]:
         while corners:
             masses[corners[-1]] = mass(corners[-2] if len(corners) > 1 else None, corners[-1], after)
             if masses[corners[-1]] > 0:
                 break
-            del masses[corners.pop()]
+            excess += masses.pop(corners.pop()).max(0).upper()
         if after is not None:
             corners.append(after)
-    return masses
+    return masses, excess
 
 
 def _cells(part: Part, step: float, bits: int, is_removed: bool) -> Cells:
@@ -431,13 +421,15 @@ class _Losses(NamedTuple):
 
     def epsilon(self, delta: float) -> Interval:
         """Enclose the least ε at which the δ of these masses is small enough; every event asks for one."""
-        first = max(0, math.floor(-float(self.start) / float(self.step)))  # no ε is below 0
-        kept = min(self.bits, 1000)  # of a double
-        counts = [*self.masses.right_shift(first).coeffs(), 0, self.infinite]
-        *masses, beyond = np.array([float(int(mass) >> self.bits - kept) for mass in counts]) * 2.0**-kept
-        after = np.cumsum(masses[::-1])[::-1] + beyond - delta
-        discounted = signal.lfilter([1.0], [1.0, -math.exp(-float(self.step))], masses[::-1])[::-1]
-        first += int(np.argmax(after <= discounted))
+        first, digits = len(self.masses), self.bits + SPARE_BITS
+        fade = int(((-self.step).exp() * _ball(2) ** digits).mid().floor().unique_fmpz())
+        after, discounted = self.infinite - int(Fraction(delta) * (1 << self.bits)), 0
+        nought = max(0, math.floor(-float(self.start) / float(self.step)))  # no ε is below 0
+        for mass in map(int, reversed(self.masses.coeffs()[nought:])):
+            after, discounted = after + mass, mass + (discounted * fade >> digits)
+            if after > discounted:
+                break
+            first -= 1
         p, q = self.event(first)
         asked = self.start + self.step * first + ((p - delta) / q).log() if p > delta and q > 0 else _ball(0)
         asked = asked.max(0)
@@ -448,7 +440,7 @@ class _Losses(NamedTuple):
 
 def _composed(parts: Sequence[Part], cells: Sequence[Cells], bits: int, *, is_upper: bool) -> _Losses:
     """Put all releases together on a grid, from above or below."""
-    composed, spared = None, 1 << (SPARE_BITS - BEYOND_BITS)
+    powers, spared = [], 1 << (SPARE_BITS - BEYOND_BITS)
     for part, release in zip(parts, cells, strict=True):
         power, done = (once := release.losses(bits, is_upper=is_upper)), 1
         for bit in bin(part.count)[3:]:
@@ -457,6 +449,5 @@ def _composed(parts: Sequence[Part], cells: Sequence[Cells], bits: int, *, is_up
             if bit == "1":
                 done += 1
                 power = power.and_then(once, spared * done // part.count, is_upper=is_upper)
-        composed = power if composed is None else composed.and_then(power, spared, is_upper=is_upper)
-    assert composed is not None  # noqa: S101 - there is a part
-    return composed
+        powers.append(power)
+    return functools.reduce(lambda first, second: first.and_then(second, spared, is_upper=is_upper), powers)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import enum
 import math
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -14,7 +13,7 @@ from typing import TypeAlias
 
 from attacklab.calibration import budgets, concentrated, gaussian, privacy_loss, renyi, tails
 from attacklab.calibration.grids import GRIDS
-from attacklab.calibration.refinement import is_narrow, refined
+from attacklab.calibration.refinement import LARGEST, is_narrow, refined
 from attacklab.model.errors import UsageError
 from attacklab.model.intervals import Interval
 
@@ -29,7 +28,7 @@ class Unsafe(enum.StrEnum):
     TOO_LARGE = "too large"
 
 
-LEAST, LARGEST = math.ulp(0.0), sys.float_info.max
+LEAST = math.ulp(0.0)
 POSITIVE = (LEAST, LARGEST, "above 0")
 COUNT = (1, 10**9, "at least 1")
 RANGES: Mapping[str, tuple[float, float, str]] = {
@@ -38,6 +37,7 @@ RANGES: Mapping[str, tuple[float, float, str]] = {
     **dict.fromkeys(("tail", "parts", "rdp"), (0.0, LARGEST, "at least 0")),
     "delta": (LEAST, math.nextafter(1.0, 0.0), "in (0, 1)"),
     "composed_epsilon delta": (0.0, math.nextafter(1.0, 0.0), "in [0, 1)"),
+    "threshold_gaussian delta": (LEAST, 0.5, "in (0, 1/2], where the threshold is above 0"),
     "rate": (LEAST, 1.0, "in (0, 1]"),
     "alpha": (math.nextafter(1.0, 2.0), LARGEST, "above 1"),
     "threshold": (2, LARGEST, "at least 2"),
@@ -86,7 +86,8 @@ class Quantity:
             raise UsageError(f"{self.signature} cannot be asked for {', '.join(arguments) or 'nothing'}")
         for name, value in arguments.items():
             self._require(name, value)
-        return _bound(self, tuple(sorted((name, _hashable(value)) for name, value in arguments.items())))
+        hashable = {key: tuple(value) if isinstance(value, Sequence) else value for key, value in arguments.items()}
+        return _bound(self, tuple(sorted(hashable.items())))
 
     def _require(self, name: str, value: Argument) -> None:
         whole = RANGES[name] is COUNT or (name == "threshold" and self.name != "selection_delta")
@@ -97,10 +98,6 @@ class Quantity:
             if not is_number or not low <= number <= high or (whole and number != int(number)):
                 kind = "an integer" if whole else "a number"
                 raise UsageError(f"{name} of {self.name} must be {kind}, {text}, not {number!r}")
-
-
-def _hashable(value: Argument) -> Argument:
-    return tuple(value) if isinstance(value, Sequence) else value
 
 
 @lru_cache(maxsize=4096)
@@ -135,8 +132,10 @@ def _rows() -> Iterator[tuple[str, str, Callable[..., Interval], str]]:
     yield "gaussian_epsilon", f"the least ε at which {is_kept}", gaussian.epsilon, _BALLE
     together = "the least ε at which m releases of the Gaussian mechanism are (ε, δ)-DP together"
     yield "gaussian_composed_epsilon", together, gaussian.epsilon, _DONG
-    yield "laplace_epsilon", "the least ε at which Laplace noise of this scale is ε-DP", budgets.epsilon, _DWORK
-    yield "laplace_scale", "the least scale at which Laplace noise is ε-DP", budgets.scale, _DWORK
+    lost = "the least ε at which Laplace noise of this scale is ε-DP"
+    yield "laplace_epsilon", lost, lambda scale, sensitivity: budgets.quotient(sensitivity, scale), _DWORK
+    least = "the least scale at which Laplace noise is ε-DP"
+    yield "laplace_scale", least, lambda epsilon, sensitivity: budgets.quotient(sensitivity, epsilon), _DWORK
     yield "zcdp_delta", "the least δ at ε that all ρ-zCDP mechanisms keep", concentrated.delta, _ZCDP
     yield "zcdp_epsilon", "the least ε at δ that all ρ-zCDP mechanisms keep", concentrated.epsilon, _ZCDP
     yield "rdp_epsilon", "the least ε at δ that all mechanisms with (alpha, rdp)-RDP keep", renyi.epsilon, _RDP
@@ -156,11 +155,17 @@ def _rows() -> Iterator[tuple[str, str, Callable[..., Interval], str]]:
     scaled = f"the least T at (ε, δ) {selected.format('Laplace')}, with the scale l0/ε"
     yield "threshold_laplace", scaled, tails.threshold_laplace, _WILSON
     parts = "the sum of the parts, each the ε of a pure DP release or the ρ of a zCDP one"
-    yield "budget_total", parts, budgets.total, f"{_SPENT}; Bun and Steinke 2016, lemma 1.7"
-    yield "budget_share", "the most that each of m releases may spend of a total", budgets.share, _SPENT
+    yield (
+        "budget_total",
+        parts,
+        lambda parts: -budgets.remaining(0.0, parts),
+        f"{_SPENT}; Bun and Steinke 2016, lemma 1.7",
+    )
+    most = "the most that each of m releases may spend of a total"
+    yield "budget_share", most, lambda total, releases: budgets.quotient(total, releases), _SPENT
     yield "budget_remaining", "what is left of a total after the parts were spent", budgets.remaining, _SPENT
     least = "the least δ′ at mε of m releases that are (ε, δ)-DP each"
-    yield "composed_delta", least, budgets.composed_delta, _KAIROUZ
+    yield "composed_delta", least, lambda delta, releases: budgets.any_of(Interval.of(delta), releases), _KAIROUZ
     least = "the least ε′ at which m releases that are ε-DP each are (ε′, δ)-DP together"
     yield "composed_epsilon", least, budgets.composed_epsilon, _KAIROUZ
     group = "the least δ′ at size · ε that (ε, δ)-DP gives to a group of so many"

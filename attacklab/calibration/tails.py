@@ -84,12 +84,10 @@ def threshold_gaussian(epsilon: float, delta: float, l0: int) -> Interval:
 def threshold_laplace(epsilon: float, delta: float, l0: int) -> Interval:
     """The least threshold that keeps (ε, δ) where the scale of the noise is l0/ε.
 
-    A new key may appear with p, where 1 − (1 − p)^l0 ≤ δ. It may miss with 1 − p ≥ e^(−ε/l0), which follows from that
-    unless δ is above 1 − e^−ε; the counts of other keys cost ε/l0 each.
+    A new key may appear with p, where 1 − (1 − p)^l0 ≤ δ. The counts of other keys cost ε/l0 each. So if j keys are new
+    and none of them appears, Q[E] is at least e^(−ε + jε/l0)·(1 − p)^j·P[E], which asks for no more than 1 − (1 − p)^j.
     """
-    share = 1 - ((1 - Interval.of(delta)).log() / l0).exp()
-    enough = 1 - (-Interval.of(epsilon) / l0).exp()
-    appears = Interval(min(share.lower, enough.lower), share.upper)
+    appears = 1 - ((1 - Interval.of(delta)).log() / l0).exp()
     scale = Interval.of(l0) / epsilon
     return 1 - scale * ((appears * 2).log() if appears.upper <= 0.5 else -((1 - appears) * 2).log())
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from attacklab.calibration import budgets, concentrated, gaussian, tails
+from attacklab.calibration import budgets, concentrated, gaussian, quantity, tails
+from attacklab.model.errors import UsageError
 from attacklab.model.intervals import Interval
 
 
@@ -92,7 +93,7 @@ def test_the_delta_of_a_threshold_is_the_probability_that_any_key_appears(keys: 
 
 
 @pytest.mark.parametrize("l0", [1, 2])
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.05), (1.0, 1e-3)])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.05), (1.0, 1e-3), (0.2, 0.9)])
 def test_a_threshold_keeps_delta_and_no_more_by_the_law_of_all_counts(epsilon: float, delta: float, l0: int) -> None:
     """Each key is new, or in both inputs and far above the threshold; what is seen of it lies in one of many cells."""
 
@@ -110,7 +111,12 @@ def test_a_threshold_keeps_delta_and_no_more_by_the_law_of_all_counts(epsilon: f
         return worst
 
     threshold = tails.threshold_laplace(epsilon, delta, l0)
-    assert lost(stats.laplace(scale=l0 / epsilon), threshold.above()) == pytest.approx(delta, rel=1e-9)
+    for end in (threshold.above(), threshold.below()):
+        assert lost(stats.laplace(scale=l0 / epsilon), end) == pytest.approx(delta, rel=1e-9)
+    if delta > 0.5:
+        with pytest.raises(UsageError, match="1/2"):
+            quantity("threshold_gaussian").bound({"epsilon": epsilon, "delta": delta, "l0": l0})
+        return
     sigma = gaussian.sigma(epsilon, delta / 2, math.sqrt(l0)).above()
     threshold = tails.threshold_gaussian(epsilon, delta, l0)
     assert lost(stats.norm(scale=sigma), threshold.above()) == pytest.approx(delta, rel=1e-3)

@@ -135,12 +135,13 @@ def test_ends_are_rounded_outwards_and_what_is_no_composition_is_refused() -> No
 
 
 def test_an_epsilon_is_enclosed_as_narrowly_as_was_asked_down_to_tiny_deltas() -> None:
-    for rest in (0.3, 1e-5, 1e-30):
-        exact = gaussian.epsilon(rest, 1.25, 1.0, 8)
-        found = epsilon([Part("gaussian", Fraction(4, 5), count=8)], rest)
+    for rest, loss in ((0.3, 0.8), (1e-5, 0.8), (1e-30, 0.8), (1e-6, 100.0), (1e-25, 1e-24)):
+        exact = gaussian.epsilon(rest, 1.0, loss, 8)
+        found = epsilon([Part("gaussian", loss, count=8)], rest)
         assert found.lower <= exact.upper
         assert found.upper >= exact.lower
         assert found.upper - found.lower <= found.upper * 1e-4
+    assert epsilon([Part("response", 0.1), Part("response", 1e-4)], 0.04995).upper < 2e-4  # in seconds, near 0
     assert epsilon([Part("response", 0.1)], 0.5).upper == 0
 
 
@@ -178,6 +179,7 @@ def test_what_cannot_be_enclosed_is_refused_by_name(monkeypatch: pytest.MonkeyPa
         {"law": "cauchy"},
         {"loss": 0.0},
         {"loss": math.inf},
+        {"loss": 2.0**11},
         {"rate": 0.0},
         {"rate": 1.1},
         {"count": 0},
@@ -186,6 +188,7 @@ def test_what_cannot_be_enclosed_is_refused_by_name(monkeypatch: pytest.MonkeyPa
         with pytest.raises(UsageError, match=next(iter(wrong))):
             Part(**{"law": "gaussian", "loss": 1.0, **wrong})
     for call, name in (
+        (lambda: epsilon([Part("discrete_gaussian", 1e3)], 1e-6), "too many digits"),
         (lambda: epsilon([Part("gaussian", 1.0)], 0.0), "delta"),
         (lambda: delta([Part("gaussian", 1.0)], -1.0), "epsilon"),
     ):

@@ -1,5 +1,6 @@
 """Accountants: their verdicts, and what our own two are found to be."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,5 +23,27 @@ def test_the_central_limit_is_refuted_for_few_steps_and_renyi_orders_are_safe(
     monkeypatch.chdir(tmp_path)  # where no library is built
     monkeypatch.setattr(accountants, "STEPS", (1, 4))
     measured = accountants.collect(Settings(share=0.0, seed=0)).timings
-    assert set(accountants.verdicts(measured["said"]["central limit"], measured["known"])) == {"violated"}
-    assert set(accountants.verdicts(measured["said"]["Rényi orders, rounded up"], measured["known"])) == {"safe"}
+    for name, verdict in (("central limit", "violated"), ("Rényi orders, rounded up", "safe")):
+        epsilons = measured["said"][name]["epsilons"]
+        assert set(accountants.verdicts(epsilons, measured["known"]["samples"])) == {verdict}
+
+
+def test_a_library_is_asked_for_what_it_can_account_and_may_refuse(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its Python is a script here, that runs the program with a module of the library's name."""
+    monkeypatch.chdir(tmp_path)
+    python = tmp_path / ".environments" / "accountants" / "diffprivlib-9.0" / "bin" / "python"
+    pinned = tmp_path / "environments" / "accountants" / "diffprivlib-9.0.txt"
+    for path in (python, pinned):
+        path.parent.mkdir(parents=True)
+    pinned.touch()
+    (tmp_path / "diffprivlib.py").write_text(
+        "def BudgetAccountant(slack, spent_budget):\n"
+        "    if len(spent_budget) > 1: raise ValueError\n"
+        "    return type('Spent', (), {'total': lambda self: spent_budget[0]})()\n"
+    )
+    python.write_text(f'#!/bin/sh\nPYTHONPATH={tmp_path} exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    said = dict(accountants._libraries((1, 4)))
+    assert said == {"diffprivlib-9.0 BudgetAccountant": {"of": "pure DP", "epsilons": [accountants.EACH, None]}}
