@@ -133,6 +133,7 @@ def test_where_the_best_number_is_unknown_nothing_is_concluded_between() -> None
         ("laplace_tail", {"scale": 1.0, "tail": -1.0}),
         ("laplace_threshold_delta", {"scale": 1.0, "threshold": 2.5, "keys": 1}),
         ("composed_delta", {"delta": 1.5, "releases": 2}),
+        ("threshold_gaussian", {"epsilon": 0.2, "delta": 0.9, "l0": 1}),
         ("budget_total", {"parts": (0.1, math.inf)}),
         ("budget_share", {"total": 1.0, "releases": 2.5}),
     ],

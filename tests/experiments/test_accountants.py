@@ -28,22 +28,13 @@ def test_the_central_limit_is_refuted_for_few_steps_and_renyi_orders_are_safe(
         assert set(accountants.verdicts(epsilons, measured["known"]["samples"])) == {verdict}
 
 
-def test_a_library_is_asked_for_what_it_can_account_and_may_refuse(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its Python is a script here, that runs the program with a module of the library's name."""
-    monkeypatch.chdir(tmp_path)
-    python = tmp_path / ".environments" / "accountants" / "diffprivlib-9.0" / "bin" / "python"
-    pinned = tmp_path / "environments" / "accountants" / "diffprivlib-9.0.txt"
-    for path in (python, pinned):
-        path.parent.mkdir(parents=True)
-    pinned.touch()
+def test_a_library_is_asked_and_may_refuse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "diffprivlib.py").write_text(
-        "def BudgetAccountant(slack, spent_budget):\n"
-        "    if len(spent_budget) > 1: raise ValueError\n"
-        "    return type('Spent', (), {'total': lambda self: spent_budget[0]})()\n"
+        "class BudgetAccountant:\n"
+        "    def __init__(self, slack, spent_budget): [self.spent] = spent_budget\n"
+        "    def total(self): return self.spent\n"
     )
-    python.write_text(f'#!/bin/sh\nPYTHONPATH={tmp_path} exec {sys.executable} "$@"\n')
-    python.chmod(0o755)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(accountants, "_pythons", lambda: [("diffprivlib-9.0", Path(sys.executable))])
     said = dict(accountants._libraries((1, 4)))
     assert said == {"diffprivlib-9.0 BudgetAccountant": {"of": "pure DP", "epsilons": [accountants.EACH, None]}}
