@@ -150,7 +150,7 @@ class Target:
         if self.bounds is not None:
             object.__setattr__(self, "bounds", as_bounds(self.bounds))
         if self.kind in (Kind.SUM, Kind.MEAN) and self.bounds is None:
-            raise UsageError(f"a {self.kind} target needs the bounds of a record")
+            raise UsageError(f"a {self.kind} target needs the bounds of a record; give bounds=(lower, upper)")
         if self.relation is not None:
             object.__setattr__(self, "relation", Relation(self.relation))
         if self.kind in (Kind.SUM, Kind.MEAN) and self.relation not in (None, *RELATIONS):
@@ -378,7 +378,7 @@ def _released(target: Target, input_: Any, trials: int, rng: np.random.Generator
             raise
         raise _Raised("; ".join(filter(None, (in_one_line(error), misfit(target.release))))) from error
     if outputs is None:
-        raise TargetError(f"{target.name} returned {described(released)}, not an array or a list of outputs")
+        raise TargetError(f"{target.name} returned {described(released)}, not a list or an array, one output a trial")
     if len(outputs) != trials:
         raise TargetError(f"{target.name} returned {len(outputs)} outputs for {trials} trials")
     wrong = "" if target.kind is Kind.DATASET else _wrong(outputs, target.kind, input_)
