@@ -40,7 +40,7 @@ class Noisy(OfQuery):
     law: Law
 
     def __post_init__(self) -> None:
-        self.noise  # noqa: B018 # checks its spread
+        self.noise, self.query.stability  # noqa: B018 # the noise checks its spread, and utilities have no stability
 
     @cached_property
     def noise(self) -> Noise:

@@ -30,7 +30,10 @@ class Scores(Query[Scored]):
     upper: Fraction
     monotone: bool
 
-    stability: ClassVar[int] = 1
+    @property
+    def stability(self) -> int:
+        """None: each utility moves by the sensitivity, all at once, so that noise for one number is not enough."""
+        raise TypeError(f"{type(self).__name__} gives utilities, which a selection takes; noise is for numbers")
 
     @abstractmethod
     def of(self, data: Any) -> Scored:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from checker import claims
+from checker import claims, rules
 from checker.check import main
 from tests.checker.making import TERMS, accepted, at, edited, leaves, rational, refusal, written
 
@@ -261,6 +261,14 @@ def test_a_table_that_nothing_is_drawn_by_is_refused() -> None:
 
 def test_what_keys_lose_is_said_for_people_of_one_key() -> None:
     assert "people who have one key each" in accepted(written("keys")).statement
+
+
+def test_a_replaced_record_moves_two_counts_and_rdp_holds_at_smaller_orders_alone() -> None:
+    histogram = {"is": "Histogram", "cells": ["a"], "relation": "add-remove or substitute"}
+    assert rules.query(histogram).moves == (1, 1)
+    two, three = (claims.RenyiDP(Fraction(order), Fraction(1)) for order in (2, 3))
+    assert claims.keep((three,), two)
+    assert not claims.keep((two,), three)
 
 
 @pytest.mark.parametrize(("rho", "epsilon"), [(0.5, 1), (Fraction(1, 1000), 0.5), (3, 2), (2, 30)])

@@ -156,6 +156,8 @@ class Search:
             return "" if self.is_one_pair else f"{of_all} refute the claim"
         obstacle = next((laws[place].obstacle for place in worst.places[:2] if laws[place].obstacle), "")
         left_open = "" if self.is_one_pair else f"{of_all} are left open"
+        if 2 * max(laws[place].unresolved for place in worst.places[:2]) > 1:
+            left_open += "; too many paths to follow: compare the integer of bits.take(n) with an integer, not a float"
         return f"{f'; {obstacle}' if obstacle else ''}{left_open}; {otherwise(self.target)}"
 
     def _confirmed(self, laws: Sequence[Law]) -> str:

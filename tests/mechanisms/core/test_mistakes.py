@@ -29,6 +29,7 @@ from mechanisms.core.ranks import RankScores
 from mechanisms.core.records import Answer, CountFrom, Total
 from mechanisms.core.remainder import Remainder
 from mechanisms.core.scores import Utilities
+from mechanisms.core.select import Select
 from mechanisms.core.smooth import Smooth
 from mechanisms.core.snapped import Snapped
 from mechanisms.core.table import Table
@@ -80,6 +81,7 @@ def test_whatever_the_function_of_a_column_raises_stays_inside(error: type[BaseE
         (Noisy(Answer(Fraction(16777219), WHOLE), DiscreteLaplace(ONE)), Snapped(Fraction(16777220), ONE, 2.0**40)),
         (Noisy(Answer(ONE + Fraction(1, 10**30), WHOLE), DiscreteLaplace(ONE)), Snapped(ONE, ONE, 1000.0)),
         (PEOPLE, noisy(CountFrom(), DiscreteLaplace, 1)),
+        (Select(Utilities(ONE), ONE), Select(Utilities(2 * ONE), ONE)),
     ],
 )
 def test_parts_of_other_neighbours_are_refused_by_the_term_and_by_the_checker(parts: tuple[Mechanism, ...]) -> None:

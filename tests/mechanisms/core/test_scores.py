@@ -10,6 +10,8 @@ import pytest
 
 from mechanisms.core.distances import Distances
 from mechanisms.core.grid import Grid
+from mechanisms.core.laws import DiscreteLaplace
+from mechanisms.core.noisy import Noisy
 from mechanisms.core.ranks import RankScores
 from mechanisms.core.scores import utilities
 from tests.mechanisms.core.databases import one_more
@@ -27,6 +29,15 @@ def test_doubles_stay_doubles_and_everything_else_is_exact() -> None:
     assert QUERY.of([Fraction(1, 3), 7, math.nan]) == [Fraction(1, 3), 3, -1]
     third = utilities(1, (Fraction(1, 3), 1)).of([0.0, 0.5])
     assert third == [Fraction(1, 3), Fraction(1, 2)]
+
+
+def test_negative_integers_that_no_double_holds_stay_what_they_are() -> None:
+    assert list(map(Fraction, utilities().of(np.array([-(2**53) - 1, 0])))) == [-(2**53) - 1, 0]
+
+
+def test_utilities_take_no_noise_of_a_single_number() -> None:
+    with pytest.raises(TypeError, match="RankScores gives utilities"):
+        Noisy(RankScores(Fraction(1, 2), Fraction(0), Fraction(9), Grid(0)), DiscreteLaplace(Fraction(1)))
 
 
 QUANTILES = (Fraction(0), Fraction(1, 2), Fraction(3, 4), Fraction(1, 10), Fraction(1))
