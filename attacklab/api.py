@@ -14,7 +14,6 @@ from attacklab.model.findings import Finding, Verdict, decisive
 from attacklab.model.stage import Stage
 from attacklab.model.targets import Kind, Target
 from attacklab.reporting.screen import screen
-from attacklab.stages.search import stability
 
 SETTINGS = inspect.signature(referee.audit).parameters.keys() - {"target"}
 """What is said of the audit; all else is said of the target."""
@@ -60,6 +59,8 @@ def audit(release: Target | Stage | Callable[..., Any], /, attacks: Any = None, 
             comes with a claim besides its own.
     """
     if isinstance(release, Stage):
+        from attacklab.stages.search import stability  # it takes Hypothesis, which takes time to import
+
         if refused := options.keys() - inspect.signature(stability).parameters.keys() | (
             {"attacks"} if attacks else set()
         ):

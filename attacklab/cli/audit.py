@@ -23,7 +23,6 @@ from attacklab.model.errors import UsageError
 from attacklab.model.findings import Finding, Interrupted, read_record
 from attacklab.model.stage import Stage
 from attacklab.reporting.progress import status_line
-from attacklab.stages.search import stability
 
 TRIALS = f"Most outputs of each input [default: {DEFAULT_TRIALS}; more where those may refute the claim]"
 WORKERS = "Number of processes, or a Dask scheduler such as tcp://host:8786 [default: 1; more after 10 s]"
@@ -97,6 +96,8 @@ def _findings(
     if isinstance(loaded, Stage):
         if refused:
             raise UsageError(f"{loaded.name} is a stage, which draws nothing; leave out {', '.join(refused)}")
+        from attacklab.stages.search import stability  # it takes Hypothesis, which takes time to import
+
         finding = stability(loaded, relax=asked.relax or 0.0, seed=options["seed"])
         replay = f"attacklab audit {asked.spec()} --seed {options['seed']}"
         return [replace(finding, spec=asked.spec() if finding.refutes else "", replay=replay)]
