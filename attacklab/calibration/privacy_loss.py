@@ -42,8 +42,8 @@ MOST_WORDS = 1 << 18
 SPARE_BITS, BEYOND_BITS = 48, 20
 """A mass has so many bits more than δ; and what lies beyond the grid is about 2^−BEYOND_BITS of δ."""
 
-MOST_BITS = 4096
-"""A mass has at most so many bits. A δ below 2^−MOST_BITS is enclosed less narrowly than was asked."""
+MOST_BITS = 1100
+"""From so many bits of a mass on no more are taken. A δ that is less than every double is not enclosed narrowly."""
 
 CORNER = 0.5 - 2.0**-22
 """Corners from below lie so many steps after a place: just before the middle, where single losses lie."""
@@ -131,9 +131,10 @@ def _refined(
             step = _fitted(parts, step)
             fewest, most, words = _ends(parts, read, lower, step, bits, is_removed)
             gap = 1 - float(max(lower, fewest) / most) if most > upper else 0.0
-            if epsilon is not None and most < gmpy2.mpfr(2) ** (SPARE_BITS - bits) and bits < MOST_BITS:
+            is_lost = epsilon is not None and most < gmpy2.mpfr(2) ** (SPARE_BITS - bits)
+            if is_lost and bits < MOST_BITS:
                 bits *= 2
-            elif gap <= width or 2 * words > MOST_WORDS:
+            elif is_lost or gap <= width or 2 * words > MOST_WORDS:
                 break
             else:
                 step *= max(1 / FINER, math.sqrt(0.7 * width / gap), words / MOST_WORDS)
@@ -151,7 +152,7 @@ def _ends(
     cancelled = math.ceil(
         1.5 * farthest + math.log2(1 + largest) - 3 * math.log2(min(step, 1))
     )  # in tails, differences
-    if cancelled > 4 * MOST_BITS:
+    if cancelled > 16 * MOST_BITS:
         raise UsageError(f"losses up to {farthest:g} take too many digits to enclose; compose parts that lose less")
     with _flint().ctx.workprec(bits + SPARE_BITS + max(0, cancelled)):
         cells = [_cells(part, step, bits, is_removed) for part in parts]

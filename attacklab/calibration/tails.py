@@ -4,7 +4,6 @@ A mechanism that releases a key if its noisy count reaches a threshold T tells t
 alone has m keys, each once, changes whether any of them appears with probability 1 − (1 − p)^m for p = P[1 + X ≥ T];
 that is the δ which such a release needs at least (Korolova et al. 2009; Rogers 2023, algorithm 1). The mass at the
 threshold itself belongs to it: P[1 + X ≥ T] = P[X > T − 2] for integers.
-
 All but `threshold_gaussian` are enclosed with whatever precision is set.
 
 Source of the discrete laws: Ghosh, Roughgarden and Sundararajan 2009; Canonne, Kamath and Steinke 2020.
