@@ -3,14 +3,16 @@
     python examples/opendp_stages.py
 
 Writes a table in Markdown for the version that is installed; no sample is drawn. Neighbours of a vector of unknown size
-have one record more; those of a known size replace one, at distance 2. What needs Polars, what is random (resizing pads
-and shuffles) and what Python cannot read (options) is left out.
+have one record more; those of a known size replace one, at distance 2. With Polars (`pip install "opendp[polars]"`) the
+year of a frame's timestamps is one more row. What is random (resizing pads and shuffles) and what Python cannot read
+(options) is left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.metadata import version
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -105,6 +107,18 @@ def _sized(kind: str, size: int, bounds: tuple[Any, Any]) -> Any:
     return getattr(dp.t, f"make_sized_bounded_{kind}_sum")(size, bounds)
 
 
+def year_of(stamps: list[int]) -> list[int]:
+    """The years of timestamps, in microseconds since 1970, by a transformation of frames: row by row, so stable."""
+    import polars as pl
+
+    dp.enable_features("contrib")  # a stage runs in a process of its own
+    frames = dp.lazyframe_domain([dp.series_domain("t", dp.datetime_domain(time_unit="us"))])
+    query = pl.LazyFrame(schema={"t": pl.Datetime("us")}).select(pl.col("t").dt.year())
+    stamped = pl.LazyFrame({"t": pl.Series(stamps, dtype=pl.Datetime("us"))})
+    years: list[int] = dp.t.make_stable_lazyframe(frames, SET, query)(stamped).collect()["t"].to_list()
+    return years
+
+
 def line(name: str, records: Any, metric: str, make: Callable[[Any], Any]) -> str:
     """One row of the table: the transformation, its claim and what is found."""
     transformation = make(None if records is POINTS else vector(records))
@@ -124,11 +138,16 @@ def line(name: str, records: Any, metric: str, make: Callable[[Any], Any]) -> st
         sizes=(0, 3) if records is POINTS else None,
         name=name,
     )
+    return row_of(stage)
+
+
+def row_of(stage: Any) -> str:
+    """Audit a stage; its row of the table."""
     (finding,) = audit(stage, seconds=SECONDS)
     shown = finding.reason.rpartition("furthest apart are ")[2]
     if finding.verdict is Verdict.VIOLATED:
         shown = finding.reason.rpartition(": ")[2].partition(";")[0]
-    return f"| `{name}` | {float(stage.claim.bound):.12g} | {finding.verdict}: {shown} |"
+    return f"| `{stage.name}` | {float(stage.claim.bound):.12g} | {finding.verdict}: {shown} |"
 
 
 def main() -> None:
@@ -137,6 +156,8 @@ def main() -> None:
     print(f"| OpenDP {version('opendp')} | claimed | found |\n|---|---:|---|")
     for row in ROWS:
         print(line(*row), flush=True)
+    if find_spec("polars"):
+        print(row_of(Target.stage(year_of, stability=1, metric="symmetric", domain=int)))
 
 
 if __name__ == "__main__":
