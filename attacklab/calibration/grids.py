@@ -95,6 +95,7 @@ GRIDS: dict[str, tuple[dict[str, Any], ...]] = {
         [(1.0, 0.01, steps, 1e-5) for steps in (1, 2, 10, 1000)],
         [(4.0, 0.1, 100, 1e-5), (0.7, 0.5, 2, 1e-2), (2.0, 0.2, 10, 1e-30), (1.1, 1e-3, 500, 1e-8)],
         [(3.0, 0.999, 10, 1e-5), (5.0, 1.0, 100, 1e-5), (10.0, 0.5, 1000, 1e-12)],
+        [(1.0, 1.0, 1, 1e-5), (0.5, 0.1, 1, 1e-5)],  # where a formula that cuts exponents gains by it
     ),
     **dict.fromkeys(
         ("laplace_tail", "gaussian_tail"),

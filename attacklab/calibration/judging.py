@@ -145,7 +145,7 @@ def _how_far(unsafe: Unsafe, number: float, bound: Interval) -> str:
         return f"{unsafe} by {part:.1e} of the bound, by rounding alone"
     if small > 0 and large >= 2 * small:
         return f"{large / small:,.4g} times {unsafe}"
-    return f"{unsafe} by at least {part:.1e} of the bound"
+    return f"{unsafe} by at least {100 * part:.2g} % of the bound"
 
 
 def _looseness(number: float, bound: Interval) -> str:

@@ -105,9 +105,9 @@ def _print_arguments(about: Quantity, findings: Sequence[CalibrationFinding]) ->
         arguments = ", ".join(f"{name}={value!r}" for name, value in finding.parameters.items())
         lines[finding.verdict].append(f"{about.name}({arguments}): {finding.reason}")
     _print_worst(lines)
-    counted = ", ".join(f"{len(matching)} {verdict}" for verdict, matching in lines.items() if matching)
     rounded = sum(finding.is_rounding for finding in findings)
-    counted += f" ({rounded} of them by rounding alone)" if rounded else ""
+    alone = {Verdict.VIOLATED: f" ({rounded} by rounding alone)" if rounded else ""}
+    counted = ", ".join(f"{len(told)} {verdict}{alone.get(verdict, '')}" for verdict, told in lines.items() if told)
     out = console()
     out.print(f"{plain(findings[0].name)}, {len(findings)} sets of arguments: {counted}")
     out.print(f"bound: {about.meaning} ({about.source})")

@@ -90,8 +90,8 @@ def text_of(error: BaseException) -> str:
 
 def in_one_line(error: BaseException) -> str:
     """An exception in one line: its type and message, or the message alone of one that this package raises."""
-    message = text_of(error) if isinstance(error, LabError) else f"{type(error).__name__}: {text_of(error)}"
-    return " ".join(message.split())
+    parts = [text_of(error)] if isinstance(error, LabError) else [type(error).__name__, text_of(error)]
+    return " ".join(": ".join(filter(None, parts)).split())
 
 
 def passes_through(error: BaseException) -> bool:
