@@ -40,7 +40,7 @@ CLAIMS = (
 )
 DOMAINS = (
     "Inputs that TARGET takes: integers, non-negative, floats, finite, special, LOW..HIGH, separated by commas, "
-    "or JSON [default: all of its kind]"
+    "or JSON; records of a stage: these, float, int, str or a JSON list [default: all of its kind]"
 )
 PAIRS = (
     "JSON file of neighbouring pairs to try too, [{first, second, relation}, ...]; or an earlier record of findings, "
@@ -231,11 +231,13 @@ def _records(text: str) -> Any:
         return types[text]
     if text.startswith("["):
         try:
-            return json.loads(text)
+            if records := json.loads(text):
+                return records
         except ValueError as error:
             raise UsageError(f"--domain is not JSON: {error}; write a list of records such as [0, 1]") from error
+        raise UsageError("--domain lists no record; write some, such as [0, 1]")
     domain = domain_from_text(text)
-    return domain if domain.shape else replace(domain, shape=Records())
+    return domain if domain.shape else replace(domain, shape=Records(most=1 << 16))
 
 
 def takes_target(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -117,6 +117,7 @@ class _Study:
     notes: int | None = None  # the file where to write which pair is tried next, and what was found before
     begun: tuple[float, float] = (0.0, 0.0)
     tried: int = 0
+    records: int = 0  # of the largest dataset tried
     worst: tuple[Distance, Neighbours] | None = None
     answered: bool = False
     raised: str = ""
@@ -182,6 +183,7 @@ class _Study:
     def look_at(self, pair: Neighbours) -> Distance:
         """Try a pair, and keep it if its outputs lie furthest apart so far."""
         self.tried += 1
+        self.records = max(self.records, *map(len, pair))
         distance = self.apart(pair)
         if self.worst is None or distance > self.worst[0]:
             self.worst = distance, pair
@@ -290,7 +292,8 @@ def _searched_for(study: _Study) -> Finding:
         pairs = study.tried - len(stage.pairs)
         scope = Scope(Reach.INPUTS, inputs, pairs)
         return study.finding(Verdict.PROVED, f"of all {pairs:,} pairs, {farthest}", scope=scope)
-    return study.finding(Verdict.NOT_DETECTED, f"of {study.tried:,} pairs tried, {farthest}")
+    tried = f"{study.tried:,} pairs ({stage.relation}) of up to {study.records:,} records"
+    return study.finding(Verdict.NOT_DETECTED, f"{tried}; {farthest}")
 
 
 def _all_tried(study: _Study, values: list[Any] | None) -> bool:

@@ -279,7 +279,7 @@ def test_the_screen_shows_both_inputs_and_promises_no_power() -> None:
     assert "random numbers" not in broken
     sound = str(audit(Target.stage(len, stability=1), seconds=0.5))
     assert "attacklab prove" not in sound
-    assert "pairs tried" in sound
+    assert "pairs (add-remove) of up to" in sound
 
 
 def test_a_declared_pair_is_tried() -> None:
