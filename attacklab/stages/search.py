@@ -460,7 +460,7 @@ def _loss_text(plain: Distance, bound: Fraction) -> str:
         return "; no noise hides that"
     beyond = plain / bound - 1
     more = f"(1 + {float(beyond):.2g})" if beyond < Fraction(1, 100) else number_text(1 + beyond)
-    return f"; noise scaled by the claim loses {more} ε, {float(beyond):.3g} ε more than it says"
+    return f"; noise scaled by the claim loses {more} ε instead of ε"
 
 
 def _shrunk(pair: Neighbours, breaks: Callable[[Neighbours], bool]) -> Neighbours:
@@ -516,7 +516,7 @@ def _text(value: Any) -> str:
     items = list(map(repr, plain))
     if len(items) > 8:
         runs = [(text, len(list(run))) for text, run in itertools.groupby(items)]
-        told = [text if count == 1 else f"{count:,} × {text}" for text, count in runs]
+        told = [text if count == 1 else f"{text} ({count:,} times)" for text, count in runs]
         items = told if len(told) <= 8 else [*items[:3], f"… {len(items):,} in all"]
     return f"[{', '.join(items)}]"
 

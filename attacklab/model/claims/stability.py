@@ -57,7 +57,7 @@ class Stability(Claim):
 
     def __str__(self) -> str:
         records = "one record moves" if self.changes == 1 else f"{self.changes} records move"
-        return f"{records} it by {number_text(self.bound)} ({self.metric})"
+        return f"{records} it by {float(self.bound):.12g} ({self.metric})"
 
     def delta_at(self, epsilon: float) -> float:  # noqa: ARG002 - no noise, no privacy
         """1: nothing is promised of what an adversary learns."""
