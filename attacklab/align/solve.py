@@ -1,7 +1,7 @@
-"""Solves for shifts s with f(D′, z + s) = f(D, z): for numbers that follow the noise, and for what noise decides.
+"""Finds shifts s of the noise z with f(D′, z + s) = f(D, z).
 
-Numbers: the change of the output with each draw, and the cheapest shifts that make up for the difference, in one
-outcome or in several at once. Decisions: see `edges`.
+Where a number of the output moves with the noise: measure how far each draw moves it, and find the cheapest shifts that
+make up for the difference, in one outcome or in several at once. Where noise decides a branch: see `edges`.
 """
 
 from __future__ import annotations

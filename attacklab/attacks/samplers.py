@@ -154,7 +154,7 @@ class Residues:
     rests: tuple[int, ...]
 
     def __call__(self, numerators: Integers) -> NDArray[np.bool_]:
-        """Which of the numerators are such integers."""
+        """Which of the numerators have one of these residues."""
         return np.isin(numerators % self.divisor, self.rests)
 
     def __str__(self) -> str:
@@ -381,7 +381,7 @@ def _narrow(form: Format, *, narrow: Format) -> Numbers:
 
 
 def _multiples(form: Format, *, exponent: int) -> Numbers:
-    """The multiples of 2^−exponent; numbers of the format that are further apart are multiples themselves."""
+    """The multiples of 2^−exponent in the format; where its numbers lie further apart than that, all of them."""
     spacing = 2.0**-exponent
 
     def above(values: Floats) -> Floats:

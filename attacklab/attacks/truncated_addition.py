@@ -263,7 +263,7 @@ def _bets(lights: int) -> tuple[Event, ...]:
 
 
 def _excess(target: Target, probe: Probe, pair: NeighbouringPair, outputs: int) -> float:
-    """How clearly a light outcome, or the heavy one, is drawn more often than the claim allows, in deviations."""
+    """By how many standard deviations the share of light outcomes, or of the heavy one, exceeds the claim."""
     drawn = [sampled(probe, side, outputs) for side in (pair.first, pair.second)]
     trials = min(map(len, drawn))
     first, second = (float(np.count_nonzero(LIGHT.contains(side[:trials]))) / trials for side in drawn)
@@ -287,7 +287,7 @@ def _on_ladders(scale: _Scale, probe: Probe) -> Iterator[Scenario]:
 
 
 def _on_ladder(scale: _Scale, probe: Probe, rungs: range) -> Iterator[Scenario]:
-    """Groups of light outcomes of equal shares, if one of them is hardly drawn where its weights may be lost."""
+    """Bets on groups of light outcomes with equal shares, if a group is hardly drawn: its weights may be lost."""
     sizes = [1 << bits - SHARE_BITS for bits in rungs]
     depths = [scale.units(bits * math.log(2)) - scale.parts for bits in rungs]
     # The deepest come first, so that a running sum is still that of the heavy outcome alone when it reaches them.

@@ -175,7 +175,7 @@ class PlannedScenario:
         return self.finding(Verdict.INCONCLUSIVE, reason, evidence=Samples(answers=self.answers, untestable=True))
 
     def sample(self, role: Role, events: tuple[Event, ...], trials: int, **rest: Any) -> Sample:
-        """Trials to draw; `rest` are other fields of the sample."""
+        """Describe trials to draw, without drawing any; `rest` are other fields of the sample."""
         return Sample(self.attack.name, self.scenario, self.number, role, events, trials, self.rules.spend_all, **rest)
 
     def replays(self) -> bool:

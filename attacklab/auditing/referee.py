@@ -216,7 +216,7 @@ def _line(spec: str | None, target: str, attacks: Sequence[Attack] | None, setti
 
 
 def _named(turns: Sequence[Turn], target: Target, spec: str | None) -> list[Finding]:
-    """The findings so far, each with its flaw; those that refute with the words that load the target."""
+    """The findings so far, each with its flaw; one that refutes the claim also gets `spec`, which loads the target."""
     findings = supported([finding for turn in turns for finding in turn.findings], target)
     return [
         replace(finding, spec=spec or "") if finding.verdict is Verdict.VIOLATED else finding for finding in findings

@@ -104,7 +104,7 @@ class Sample:
                 number += 1
 
     def _looks(self) -> Iterator[int]:
-        """After how many trials the evidence is looked at: always after some of the same numbers, and after all."""
+        """The numbers of trials after which the evidence is looked at: from a fixed sequence, then all of them."""
         growth = CHOOSING_GROWTH if self.role is Role.CHOOSE else GROWTH
         look = self.trials if self.spend_all else FIRST_LOOK
         while look < self.trials:

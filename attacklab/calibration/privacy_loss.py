@@ -115,9 +115,9 @@ def _refined(
     epsilon: float | None = None,
     bits: int = 2 * SPARE_BITS,
 ) -> Interval:
-    """Enclose what is read from masses where a record is added, or removed, and return the larger one.
+    """Enclose what `read` computes from the losses for an added and for a removed record; return the larger one.
 
-    `width` is a part of the number; `epsilon` is the ε of a δ that is read; a mass has so many `bits` to begin with.
+    `width` is the relative width to reach, `epsilon` the ε if `read` computes δ(ε), and `bits` the first precision.
     """
     parts = tuple(parts)
     if not parts or not width > 0:
@@ -188,7 +188,7 @@ def _mpfr(ball: Any) -> Any:
 
 
 def _loss(rate: float, loss: Any) -> Any:
-    """The loss where a record takes part at a rate, from the loss where it always does."""
+    """The privacy loss with Poisson sampling at this rate, from the loss without sampling."""
     return loss if rate == 1 else (rate * loss.expm1()).log1p()
 
 
@@ -403,7 +403,7 @@ class _Losses(NamedTuple):
         return _Losses(start, self.step, self.bits, kept.right_shift(under) + raised, infinite)
 
     def event(self, first: int) -> tuple[Any, Any]:
-        """What the losses from a place on have under P, and under Q times e^loss of that place."""
+        """P[loss ≥ l] and e^l·Q[loss ≥ l], where l is the loss at index `first`."""
         flint = _flint()
         rest, unit = self.masses.right_shift(first), _ball(2) ** -self.bits
         p = _ball(rest(flint.fmpz(1)) + self.infinite) * unit

@@ -1,4 +1,4 @@
-"""What (α, ε_α)-RDP of one order implies at δ: at most what the conversion says, at least what two answers show.
+"""Bounds on the ε that (α, ε_α)-RDP implies at δ: the known conversion above, a mechanism of two answers below.
 
 Source: Canonne, Kamath and Steinke 2020, proposition 12: ε = ε_α + ln(1 − 1/α) − ln(αδ)/(α − 1). Its proof ends in an
 answer of probability αδ under one input.

@@ -91,7 +91,7 @@ def vectors(
 
 
 def _status(verdicts: set[Verdict], nothing: str) -> Status:
-    """The exit status; says `nothing` where no case was decided."""
+    """The exit status. Prints the message `nothing` if no case was checked."""
     if Verdict.VIOLATED in verdicts:
         return Status.REFUTED
     if verdicts <= {Verdict.NOT_APPLICABLE}:

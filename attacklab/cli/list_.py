@@ -1,4 +1,4 @@
-"""`attacklab list`: what there is to attack, to run and to load, and one page about a flaw; read, not imported."""
+"""`attacklab list`: the targets, the attacks and the libraries, and one page about a flaw; no target is imported."""
 
 import ast
 import json as json_

@@ -70,7 +70,7 @@ class WatchedGenerator(np.random.Generator, metaclass=_Everywhere):
 
     @property
     def bit_generator(self) -> Any:
-        """The bits behind it, whose state code may read or set."""
+        """Its bit generator; from here on, code may read or set the state."""
         return _opened(self)
 
     def __deepcopy__(self, memo: Any) -> Any:

@@ -105,7 +105,7 @@ def _bits(call: Call, count: int) -> Asked:
 
 
 def bits_asked(sample: Call, count: Any) -> Asked:
-    """So many random bits; few of them are a choice."""
+    """A draw of `count` random bits: a choice if they are at most `FEW_BITS`."""
     among = range(1 << count if isinstance(count, int) and 0 <= count <= FEW_BITS else 0)
     return Asked(Law.CHOICE if among else Law.BITS, sample, parameters=(count,), among=among)
 

@@ -70,8 +70,8 @@ class Leaf:
 
     Args:
         events: what was drawn, in order.
-        is_wide: whether an event leaves its integer undecided.
-        returned: the number of the event whose integer is the outcome, if that is left undecided.
+        is_wide: whether some event stands for a range of integers, not for a single one.
+        returned: the index of the event whose integer is the outcome, if that event stands for a range.
     """
 
     events: tuple[Drawn | Chosen, ...]
@@ -235,7 +235,7 @@ class Tape:
         return drawn
 
     def words(self, count: int) -> NDArray[np.uint64]:
-        """Draw words of 64 bits, decided to the last bit."""
+        """Draw 64-bit words as plain integers."""
         return np.array([int(self.take(64)) for _ in range(count)], dtype=np.uint64)
 
     def call(self, sampler: Callable[..., Any], *arguments: Any) -> Any:

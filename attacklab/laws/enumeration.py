@@ -282,7 +282,7 @@ class _Masses:
         self._resolved[outcome] = value, self._resolved.get(outcome, (value, 0))[1] + mass
 
     def law(self, grain: Any) -> Found:
-        """The law, heaviest value first; if it is not closed, in multiples of `grain` (0: exact)."""
+        """The law, heaviest value first. If some mass is unresolved, shares are rounded down to `grain` (0: exact)."""
         outcomes = sorted(self._resolved, key=lambda outcome: -self._resolved[outcome][1])
         values = tuple(self._resolved[outcome][0] for outcome in outcomes)
         shares = tuple(self._resolved[outcome][1] for outcome in outcomes)

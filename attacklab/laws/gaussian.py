@@ -43,7 +43,7 @@ FIRST_MARGIN = 2.0**-170
 
 @dataclass(frozen=True, slots=True)
 class LeastMu:
-    """Certified bounds, as floats rounded outwards, and the test that needs the lower one: the second law has more."""
+    """Certified bounds on the least μ, as floats rounded outwards, and the event that gives the lower bound."""
 
     lower: float
     upper: float

@@ -127,7 +127,7 @@ def arithmetic() -> tuple[Any, ...]:
 
 
 def _named(code: types.CodeType, frame: types.FrameType) -> Iterator[tuple[int, str, Any, Any]]:
-    """What code names: the line, the dotted name, the namespace of the author's own that holds it, and the value."""
+    """Each name in the code: its line, the dotted name, the user's own namespace if that holds it, and the value."""
     line, name, owner, value = 0, "", None, None
     for step in dis.get_instructions(code):
         line = (step.positions and step.positions.lineno) or line

@@ -2,8 +2,8 @@
 
 For α > 1, D_α(P‖Q) = 1/(α − 1)·log Σ P(o)^α·Q(o)^(1−α). A term grows with P(o) and falls with Q(o). So whatever becomes
 of the mass that is left open, u of P and v of Q, the terms of the known outcomes with p(o) ≤ P(o) and q(o) + v ≥ Q(o)
-in place of the two add up to no more than the sum, and the rest of the sum is at least 0: a lower bound. An upper one
-there is only for closed laws, since u may lie where Q has nothing.
+in place of the two add up to at most the sum, and the rest of the sum is at least 0: a lower bound. An upper bound
+exists only for closed laws, since u may lie where Q has no mass.
 
 ρ-zCDP is D_α ≤ ρα for every α > 1. One order refutes it. It is proved by a chain of orders, because D_α does not fall
 with α: if D_a ≤ ρ·b for some b < a, then D_α ≤ D_a ≤ ρ·b ≤ ρ·α for all α from b to a. The chain begins at a = D_∞/ρ,
@@ -12,8 +12,8 @@ upper bound. If D_α < ρα for all α in [1, D_∞/ρ], where D_1 is the Kullba
 at least the least of the differences over ρ, so the chain ends.
 
 Laws that are not closed keep a claim *but for* w, the most that is dropped of either: let P′ and Q′ be what remains of
-P and Q, as laws of mass 1. P = (1 − w)·P′ + w·P″ and so is Q, so if P′ and Q′ keep a claim with the profile δ(ε), P and
-Q keep δ(ε) + w. (This is w-approximate zCDP.)
+P and Q, as laws of mass 1. P is (1 − w)·P′ + w·P″ and Q likewise, so if P′ and Q′ keep a claim with the profile δ(ε), P
+and Q keep δ(ε) + w. (This is w-approximate zCDP.)
 
 Sources: van Erven and Harremoës 2014, 'Rényi Divergence and Kullback-Leibler Divergence', theorems 3 (monotone in the
 order) and 6 (the limit D_∞); Bun and Steinke 2016, 'Concentrated Differential Privacy', definitions 1.1 and 8.1. The
@@ -95,9 +95,9 @@ def keeps_zcdp(p: Law, q: Law, rho: Any) -> bool:
 
 
 def common_part(p: Law, q: Law, dropped: Any) -> tuple[Law, Law] | None:
-    """Two laws of mass 1, in proportion to these on the outcomes that both are known to have.
+    """Restrict two laws to the outcomes that both are known to have, and scale each to mass 1.
 
-    None where more than `dropped` of either lies elsewhere.
+    None if more than `dropped` of the mass of either lies elsewhere.
     """
     shared = [outcome for outcome in p if outcome in q]
     parts = []

@@ -111,9 +111,9 @@ class Replays:
     def check(
         self, name: str, sampler: Callable[..., Any], arguments: tuple[Any, ...], leaf: Leaf, known: Hashable
     ) -> None:
-        """Play a leaf at both ends and at points inside of each of its intervals; raise if the sampler does not follow.
+        """Run the sampler on the draws of a leaf, at and between the ends of intervals; raise if the outcome differs.
 
-        `known` is the tag of the outcome; None if that is the integer which the leaf leaves undecided.
+        `known` is the tag of the outcome; None if the outcome is an integer that the leaf gives as a range.
         """
         self.leaves += 1
         is_noted = self.leaves <= NOTED or self.leaves % NOTED == 0
@@ -158,7 +158,7 @@ class Replays:
             if passes_through(error):
                 raise
             if self._source.stopped is None:
-                raise SamplerFailed(f"{name} raised {error!r} when played again on plain integers") from error
+                raise SamplerFailed(f"{name} raised {error!r} on plain integers; let it accept them") from error
             value = None
         self._source.close()
         return tag(value)

@@ -75,7 +75,7 @@ def load_target(
 
 
 def _found(spec: str, wanted: str, also: Any = ()) -> tuple[ModuleType, Any]:
-    """The module that a name has before its colon, and the function that it calls so, or something of other types."""
+    """Load `module:name`: return the module, and the function (or object of the types `also`) with this name in it."""
     place, name = place_and_name(spec)
     module = _module(adapter_module(place) or place)
     with _as_usage_error(f"{spec} cannot be looked up: it raised "):  # an object may compute its attributes

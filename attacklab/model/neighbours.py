@@ -84,7 +84,7 @@ class NeighbouringPair:
         for number, values in enumerate(zip(left, right, strict=True)):
             if any(not isinstance(value, int) or isinstance(value, bool) for value in values):
                 raise UsageError(
-                    f"integers of a pair must be integers, not {values[0]!r} and {values[1]!r} (number {number})"
+                    f"integers of a pair must have the type int, not {values[0]!r} and {values[1]!r} (number {number})"
                 )
         _require_within(np.array(left, dtype=object), np.array(right, dtype=object), sensitivity, "integers")
         return cls(left[0], right[0], None) if sides[0].ndim == 0 else cls(sides[0], sides[1], None)

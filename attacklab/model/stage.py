@@ -113,7 +113,7 @@ def stage(
     shape = domain.shape if isinstance(domain, Domain) else None
     least, most = sizes or (getattr(shape, "least", 0), getattr(shape, "most", math.inf))
     if (sizes and shape) or not 0 <= least <= most:
-        raise UsageError(f"sizes must be (least, most) numbers of records, for a domain without sizes, not {sizes}")
+        raise UsageError(f"sizes must be (least, most), 0 <= least <= most, for a domain without shape, not {sizes}")
     claim = Stability(_bound(stability(d_in) if callable(stability) else stability), Metric(metric), d_in)
     return Stage(
         function=function,

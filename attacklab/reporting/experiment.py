@@ -262,6 +262,6 @@ def _records(
 
 
 def _plain(data: Data) -> Data:
-    """The values as they are read again from the file."""
+    """The values after a round trip through JSON."""
     plain: Data = json.loads(to_text(data))
     return plain

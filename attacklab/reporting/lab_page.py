@@ -1,7 +1,7 @@
 """All pages of a folder of reports as one page of HTML, for a browser without a network.
 
-At its head is the scoreboard: the naive targets of each mechanism beside its exact ones, from the record of the
-experiment `matrix`, whose `measured` says which targets are of one family.
+At its head is the scoreboard: the naive targets of each mechanism beside its exact ones. It shows the record of the
+experiment `matrix`; the field `measured` there says which targets belong to which mechanism.
 """
 
 from collections.abc import Mapping, Sequence

@@ -60,8 +60,9 @@ def chosen_finding(findings: Sequence[Finding], attack: str | None = None) -> Fi
     able = [finding for finding in named if finding.spec and finding.pair and (finding.samples or finding.shown.code)]
     if not able:
         raise UsageError(
-            f"{len(violated)} of {len(findings)} findings are violated, none{f' of {attack}' if attack else ''} that is"
-            " has a pair, an event of samples and a target of a command line; make it with attacklab audit and --json"
+            f"{len(violated)} of {len(findings)} findings are violated, but a script can show none"
+            f"{f' of {attack}' if attack else ''}: it needs a pair, an event and the name of a target; "
+            "write the findings with attacklab audit --json"
         )
     return best(able) or able[0]
 

@@ -107,7 +107,7 @@ class Screen:
 
 
 def screen(findings: Sequence[Finding], place: str = "", *, more: str = "", every: bool = False) -> Screen:
-    """The screen.
+    """What the command prints about one target.
 
     Args:
         findings: of one target; at least one.

@@ -132,7 +132,7 @@ class _Study:
 
     @property
     def allowed(self) -> Fraction:
-        """The largest powered distance that the claim allows."""
+        """The largest distance that the claim allows, squared for l2."""
         claim = self.stage.claim
         return (claim.bound * (1 + self.relax)) ** claim.metric.power
 
@@ -297,7 +297,7 @@ def _searched_for(study: _Study) -> Finding:
 
 
 def _all_tried(study: _Study, values: list[Any] | None) -> bool:
-    """Try what is declared and what follows from the domain; whether that were all pairs of it."""
+    """Try the declared pairs, then those of the domain. Return whether every pair of the domain was tried."""
     _tried(study, _declared(study.stage))
     if values and _tried(study, all_neighbours(study.stage, values), most=None):
         return True

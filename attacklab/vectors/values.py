@@ -73,7 +73,7 @@ def read_value(text: Any) -> Any:
             return ends
     if isinstance(text, str) and (number := _number(text)) is not None:
         return number
-    raise UsageError(f"{str(text)[:80]!r} is not written as a value of vectors is")
+    raise UsageError(f"{str(text)[:80]!r} is not a value of vectors; write a number as '7', '1/3' or '0x1.8p+0'")
 
 
 def _number(text: str) -> int | float | Fraction | None:

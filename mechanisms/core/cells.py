@@ -98,7 +98,7 @@ class Cells:
 
 
 def _width_bits(law: Law) -> int:
-    """Return the least j with which the cells reach far enough."""
+    """Return j: `MOST_CELLS` cells of 2^j steps leave out at most `_LEAST_TAIL` of a tail."""
     width_bits = max(int(law.spread) // MOST_CELLS, 1).bit_length() - 1
     while law.tail(MOST_CELLS << width_bits, _PRECISION).upper > _LEAST_TAIL:
         width_bits += 1

@@ -135,7 +135,7 @@ class Size(Mechanism):
 
     @property
     def claim(self) -> Claim:
-        """Nothing is lost."""
+        """No privacy loss."""
         return NOTHING
 
     def prepared(self, data: Any) -> Public:

@@ -116,7 +116,7 @@ class NoisyMax(OfQuery):
 
     @cached_property
     def noise(self) -> Noise:
-        """Draws the noise; the table that it makes for arrays is this term's."""
+        """Draws the noise; kept, because it makes a table for arrays."""
         return Noise(DiscreteLaplace(_scale(self)))
 
     @property

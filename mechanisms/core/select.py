@@ -248,9 +248,9 @@ def rate_of(epsilon: Fraction, query: Scores) -> mpq:
 
 
 def steps_of(rate: mpq) -> float:
-    """Return by how many steps of 2^−17 octave a weight falls with a utility: above the truth by 2^−48 of it at most.
+    """Return by how many steps of 2^−17 octave a weight falls per unit of utility, rounded up by at most 2^−48 of it.
 
-    Raised by 2^−50 of itself, lest two roundings of a product with it bring that below the truth.
+    It is raised by 2^−50 of itself, so that a product with it stays above the truth after two roundings.
     """
     return math.nextafter(float(rate * _STEPS_PER_E), math.inf)
 

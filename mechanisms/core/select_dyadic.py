@@ -62,7 +62,7 @@ class SelectBase2(OfQuery):
 
     @property
     def spread(self) -> int:
-        """The largest s once rounded."""
+        """The largest shortfall s, in units of the sensitivity, rounded up."""
         return math.ceil((self.query.upper - self.query.lower) / self.query.sensitivity)
 
     @property
@@ -241,7 +241,7 @@ class Tickets:
 
     @property
     def pad(self) -> int:
-        """What is added to each weight, and to each sum."""
+        """The power of two that is added to each weight and each sum, so that their lengths are public."""
         return 4 << self._shift
 
     def padded(self, weights: Iterable[int]) -> list[int]:

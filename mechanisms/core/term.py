@@ -53,7 +53,7 @@ class Query(ABC, Generic[Value]):
 
     @abstractmethod
     def of(self, data: Any) -> Value:
-        """Return the value, which is private."""
+        """Return the query's value on the data; it is private."""
 
 
 class Mechanism(ABC):

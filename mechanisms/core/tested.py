@@ -102,7 +102,7 @@ class IfFar:
         return float(self.answer.one(bits))
 
     def many(self, trials: int, bits: RandomBits) -> list[float | None]:
-        """Draw several; values are drawn for those alone that pass, in their order."""
+        """Draw several outputs: first all tests, then a value for each test that passes, in order."""
         passed = self.test.many(trials, bits) >= self.threshold - self.distance
         answers = iter(self.answer.many(int(passed.sum()), bits).tolist())
         return [next(answers) if passes else None for passes in passed.tolist()]

@@ -82,7 +82,7 @@ def exact_two_sided_geometric(
         return [*steps, math.ceil(steps[-1] / (ratio - 1))]
 
     def spare(middle: int) -> int:
-        """Return how many of all words are left."""
+        """Return how many words are left over when each outcome has its own; negative if they are too few."""
         return (1 << MOST_BITS) + middle - 2 * sum(words(middle))
 
     middle = 2 * (bisect_left(range(2, 1 << MOST_BITS, 2), True, key=lambda middle: spare(middle) < 0))

@@ -169,7 +169,7 @@ def test_floats_are_read_as_c_writes_them_and_text_that_would_be_rounded_is_refu
         *(1, 1.5, {"lower": "1"}, {"lower": "1", "upper": "2", "middle": "3"}, {"lower": "2", "upper": "1"}),
         *({"lower": None, "upper": "1"}, {"lower": "0x1p+0", "upper": "0x1p+1"}, ["1", "x"]),
     ):
-        with pytest.raises(UsageError, match="is not written as a value of vectors is"):
+        with pytest.raises(UsageError, match="is not a value of vectors"):
             read_value(text)
 
 

@@ -236,7 +236,7 @@ class _Walk:
 
 
 def _kinds_of(known: list[Any]) -> set[str]:
-    """The names of the types of opened values, of which some say more than the type itself."""
+    """The names of the types of some values; for some types, the name says more than Python's own."""
     kinds = {kind for kind in set(map(type, known)) - {type(MISSING)} if not issubclass(kind, np.ndarray | Parts)}
     names = {kind_name(value) for value in known if type(value) not in kinds and value is not MISSING}
     return names | {"float64" if kind is float else kind.__name__ for kind in kinds}

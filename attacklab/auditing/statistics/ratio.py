@@ -134,9 +134,9 @@ class _Problem:
         return cls(trials, delta, left, p, q, level, ratio)
 
     def likelihood(self, epsilon: float, size: int, *, surely: bool = True) -> float:
-        """The largest probability of counts as extreme as those seen, over the probabilities that have that ε.
+        """The largest probability of counts as extreme as those seen, over all P[E] and Q[E] that allow this ε.
 
-        It is about that, or surely no less, from about `size` pairs of a cell and a block.
+        It is computed on a grid of about `size` points: an upper bound if `surely`, otherwise an estimate.
         """
         growth = math.exp(epsilon)
         low, high = max(self.q[0], (self.p[0] - self.delta) / growth), min(self.q[1], (self.p[1] - self.delta) / growth)

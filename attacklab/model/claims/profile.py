@@ -90,5 +90,5 @@ class Profile(Claim):
         """(mε, mδ) for every pair that still promises anything: all that holds whatever the mechanism is."""
         kept = tuple((answers * epsilon, answers * delta) for epsilon, delta in self.pairs if answers * delta < 1)
         if not kept:
-            raise UsageError(f"{self.name}: nothing is promised of {answers} answers, since δ is 1 or more everywhere")
+            raise UsageError(f"{self.name} promises nothing of {answers} answers together (δ ≥ 1); take fewer answers")
         return self if answers == 1 else Profile(kept, f"{self.name}, {answers} answers")

@@ -31,7 +31,7 @@ class Metric(Word):
 
     @property
     def power(self) -> int:
-        """The power of a distance that is rational: 2 for l2, whose distances are roots."""
+        """The power that makes a distance rational: 2 for l2, where a distance is a square root."""
         return 2 if self is Metric.L2 else 1
 
 
@@ -65,7 +65,7 @@ class Stability(Claim):
 
     @property
     def nominal(self) -> PrivacyClaim:
-        """The claim that promises nothing."""
+        """A privacy claim that promises nothing, because stability is not a privacy claim."""
         return PrivacyClaim(0.0, NEARLY_ONE)
 
     @property

@@ -20,7 +20,7 @@ MOST_INPUTS = 100_000
 
 
 def all_utilities(outcomes: int, values: Sequence[float]) -> list[NDArray[Any]]:
-    """Return every vector of utilities of 1 to `most` outcomes, each utility out of some values.
+    """Return every vector of utilities for 1 to `outcomes` outcomes, with each utility among `values`.
 
     Args:
         outcomes: the most outcomes.
@@ -33,7 +33,7 @@ def all_utilities(outcomes: int, values: Sequence[float]) -> list[NDArray[Any]]:
 
 
 def all_databases(records: int, values: Sequence[Any]) -> list[NDArray[Any]]:
-    """Return every database of up to `most` records, the empty one among them, each record out of some values.
+    """Return every database of 0 to `records` records, with each record among `values`.
 
     Args:
         records: the most records.

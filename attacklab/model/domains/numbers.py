@@ -57,7 +57,7 @@ class Numbers:
         if self.bounds is not None:
             object.__setattr__(self, "bounds", as_bounds(self.bounds, "bounds of a domain"))
         if self.low is not None and self.high is not None and self.low >= self.high:
-            raise UsageError(f"a domain must hold two numbers; there are none within {self.bounds} that it would take")
+            raise UsageError(f"a domain must hold two numbers, but fewer lie within {self.bounds}; widen the bounds")
 
     @property
     def low(self) -> Fraction | None:

@@ -273,7 +273,7 @@ class Streams:
         return as_array(input_).shape == (self.length,) and numbers.holds(input_)
 
     def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002 - one
-        """Streams that differ in one step; their other steps are equal, half and half, alternating or high then low."""
+        """Streams that differ in one step. The other steps are all equal, two halves, alternating, or high then low."""
         low, high = numbers.ends()
         places = datasets.at_places(low, high, self.length, Relation.SUBSTITUTE)
         for first, second, by in datasets.interleaved(places, self._replaced(low, high)):

@@ -40,7 +40,7 @@ def test_composition_is_that_of_each_point() -> None:
     profile = Profile([(0.5, 1e-3), (1.0, 1e-6)], "mine")
     assert profile.composed(2).pairs == ((1.0, 2e-3), (2.0, 2e-6))
     assert str(profile.composed(2)) == "mine, 2 answers"
-    with pytest.raises(UsageError, match="nothing is promised of 3 answers"):
+    with pytest.raises(UsageError, match="promises nothing of 3 answers"):
         Profile([(0.5, 0.4)]).composed(3)
 
 
