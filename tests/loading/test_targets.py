@@ -91,7 +91,7 @@ def test_modules_are_found_in_the_current_folder(place: str, monkeypatch: pytest
         (
             "silent",
             "class Silent(Exception):\n    def __str__(self): return 3\nraise Silent\n",
-            "cannot be loaded: Silent:",
+            "cannot be loaded: Silent$|cannot be loaded: Silent;",
         ),
     ],
 )
