@@ -26,7 +26,7 @@ EXPANDED_FROM = 1 << 12
 """As many bytes and more are expanded by a cipher."""
 
 INVERTED = 256
-"""So many numbers of a law cost about half of what its table costs, which is made after them."""
+"""The table of a law is made after this many numbers, which cost about half as much as the table."""
 
 
 class SystemBits(RandomBits):

@@ -278,7 +278,7 @@ def _bounds(enclosure: Enclosure) -> Bounds:
 
 
 def _in_order(data: Any) -> Any:
-    """Return the data; refuse a mapping, a set or a masked array, of which a list of numbers would lose a part."""
+    """Return the data. Refuse a mapping, a set or a masked array, which lose something as a list of numbers."""
     if type(data) in (np.ndarray, list, float, int):
         return data
     if isinstance(data, Mapping):

@@ -99,9 +99,9 @@ def _by_integers(group: Sequence[Trial]) -> Iterator[list[Trial]]:
 
 
 def _served(question: Question, group: Sequence[Trial]) -> tuple[Aligned | None, str, Trial | None]:
-    """Shifts that serve all outcomes of a group; else why not, and which was not served.
+    """Shifts that restore all outcomes of a group; else why there are none, and an outcome that none restores.
 
-    Where a shift leaves an outcome unserved, that one is asked for others, and for what would serve it besides.
+    If a shift fails on an outcome, other shifts, and additions to this one, are derived from that outcome.
     """
     waiting: list[tuple[Trial, Shift]] = [(group[0], {})]
     tried = set[Any]()
@@ -148,7 +148,7 @@ def _serves_all(question: Question, group: Sequence[Trial], shift: Shift) -> tup
 
 
 def _with_edges(question: Question, group: Sequence[Trial]) -> Iterator[Trial]:
-    """The outcomes of a group; and those at the edges of where they give the same output."""
+    """The outcomes of a group, and outcomes at the edges of the region with the same output."""
     yield from group
     for trial in group[:EDGES]:
         for unit in question.units(trial.run)[:MOST_ALONE]:

@@ -72,7 +72,7 @@ class Unmoved:
     on_first: bool
 
     def holds(self, parts: Parts) -> bool:
-        """Whether an output has it."""
+        """Whether an output has this part with this value."""
         ((place, weight), *_) = self.places
         if not weight:
             return bool(parts.rest.get(place) == self.value)
@@ -218,7 +218,7 @@ def _loss(units: Sequence[Unit], trial: Trial, first: _Affine, second: _Affine, 
 
 
 def _log_ratio(first: float, second: float, ratio: float) -> float:
-    """The log of how much denser a draw is than another, whose scale is that of the first times a ratio."""
+    """The log of the ratio of two densities; the second draw's scale is `ratio` times the first's."""
     if first == -math.inf:
         return first
     return first - second + math.log(ratio) if ratio > 0 else math.inf

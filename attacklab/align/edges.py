@@ -1,4 +1,4 @@
-"""Shifts for what noise decides: the edges of where a draw gives the same output on both inputs."""
+"""Shifts where noise decides a branch: the edges of the interval of a draw that gives both inputs the same output."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def stays(question: Question, trial: Trial, unit: Unit, by: float) -> bool:
 
 
 def _stays_on_second(question: Question, trial: Trial, unit: Unit, base: Shift, by: float) -> bool:
-    """Whether the second input gives the output of the first with one draw moved besides."""
+    """Whether the second input still gives the first one's output if one more draw is moved."""
     return same(question.answer(trial, added(base, {unit.key: by})).parts, trial.parts)
 
 

@@ -1,6 +1,6 @@
-"""The outcomes of the noise that are tried: fresh ones, and those near and far from one.
+"""The outcomes of the noise that are tried: fresh ones, and others near to or far from these.
 
-A question is a release and two inputs. A trial is one outcome of the draws, with what the first input gives of it.
+A question is a release and two inputs. A trial is one outcome of the draws, and its output on the first input.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Unit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One outcome of the draws, and what it gives on the first input."""
+    """One outcome of the draws, and the output that it gives on the first input."""
 
     run: Run
     parts: Parts
@@ -103,7 +103,7 @@ class Question:
         return dataclasses.replace(self, first=self.second, second=self.first)
 
     def trial(self, run: Run, changes: Mapping[int, Any] | None = None) -> Trial:
-        """The outcome on the first input of the draws of a run, of which `changes` replaces some."""
+        """Run the first input on the draws of a run, some of them replaced by `changes`."""
         made = self.give(self.first, Draws.repeat(run, changes, known=self.known))
         return Trial(made, parts_of(made.output))
 
@@ -164,7 +164,7 @@ def question_of(give: Give, first: Any, second: Any, seeds: Sequence[int]) -> tu
 
 
 def unseen_draws(runs: Sequence[Run], trials: Sequence[Trial]) -> str:
-    """Why some draws were not seen, as runs give something else when their draws are repeated; empty if they don't."""
+    """Says that some draws were missed, if a run with the same draws gives another output; else empty."""
     repeats = [
         same(trial.parts, parts_of(run.output)) and not trial.run.unmatched
         for run, trial in zip(runs, trials, strict=False)

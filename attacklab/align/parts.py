@@ -1,4 +1,4 @@
-"""An output taken apart: its numbers, and all else that somebody who receives it can see, each with its place in it."""
+"""An output taken apart: its numbers, and everything else that its receiver can see, each with its place."""
 
 from __future__ import annotations
 

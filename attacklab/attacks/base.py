@@ -239,7 +239,7 @@ def pair_of_answers(target: Target, first: float, second: float) -> tuple[Neighb
 
 
 def adapted_pairs(target: Target, pairs: Iterable[NeighbouringPair]) -> Iterator[NeighbouringPair]:
-    """The pairs, each as it is or moved into the target's domain; those that have no place there are left out."""
+    """The pairs, moved into the target's domain where needed; pairs that do not fit are left out."""
     for pair in pairs:
         with contextlib.suppress(OutsideDomain):
             yield target.adapted(pair)

@@ -58,7 +58,7 @@ class GeneratorState(OfKinds, kinds={Kind.DATASET}):
     flaw: str = "known noise determines the generator's state, and the state determines all later noise"
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """Empty counts, against one person in the last of them; nothing if the target does not release counts."""
+        """A pair: all counts 0, against 1 in the last one; nothing if the target does not release counts."""
         known = self.known
         if target.domain is not None and isinstance(target.domain.shape, Queries):
             known = max(known, target.domain.shape.size - 1)

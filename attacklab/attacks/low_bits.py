@@ -85,7 +85,7 @@ Ranked: TypeAlias = tuple[float, NoisyNumber, Bet]  # the evidence a trial that 
 
 
 def reached(model: Model, rows: Floats, widths: Doubles, side: Side) -> Bools:
-    """Which rows a model reaches from a side."""
+    """Which rows a model can produce from the answer of a side."""
     return model.reachable(rows, widths, side.answer, side.assumed)
 
 

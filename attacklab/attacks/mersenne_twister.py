@@ -31,8 +31,8 @@ _CONSTANT = np.uint64(1) << np.uint64(63)
 _TIDIED = 512  # after this many unknowns are solved for, equations that follow from those already used are dropped
 
 GLANCED = 40
-"""So many outputs after the first 624 come from twice as many of those, of which most bits are known. So noise of
-another generator contradicts itself in them, and is refused before all equations are solved."""
+"""This many outputs after the first 624 follow from twice as many of those 624, and most of their bits are known. So
+noise of another generator contradicts them, and is refused before all equations are solved."""
 
 _TEMPERING = ((-11, 0xFFFFFFFF), (7, 0x9D2C5680), (15, 0xEFC60000), (-18, 0xFFFFFFFF))
 """The shift to the left and the mask of each step y ← y ⊕ (shifted y & mask)."""

@@ -193,7 +193,7 @@ def _noisy_number(
     scale_of: ScaleOf | None,
     mean_deviation: float,
 ) -> NoisyNumber | None:
-    """A number and what may be assumed of it; None if half of the outputs lack it, or two samples rule out noise."""
+    """A number of the outputs, with guesses; None if half of the outputs lack it, or two samples rule out noise."""
     seen = [feature(outputs) for outputs in probed]
     released = merged(*map(inferred, seen))
     sides = []

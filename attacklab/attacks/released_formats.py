@@ -110,7 +110,7 @@ def inferred(outputs: Outputs) -> Released:
 
 
 def merged(first: Released, second: Released) -> Released:
-    """How numbers were made of which some were made in one way and some in another.
+    """How numbers were made, from how two parts of them were made.
 
     The format is the wider one: a sum has it, if the answer 0 leaves noise of a narrower format as it is. Numbers were
     rounded to a grid if all of them were; the finer one then.

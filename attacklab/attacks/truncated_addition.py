@@ -162,7 +162,7 @@ class TruncatedAddition(OfKinds, kinds={Kind.SELECTION}):
 
 @dataclass(frozen=True)
 class _Scale:
-    """Depths in units of which small multiples are exact.
+    """Depths in a unit whose small multiples are exact.
 
     Attributes:
         target: the target.

@@ -88,7 +88,7 @@ class _Study:
         return "as the time was up" if self.examined and own_seconds() > self.until else ""
 
     def look_at(self, pair: NeighbouringPair) -> Examined:
-        """Examine a pair, and keep what came of it."""
+        """Examine a pair, and keep the result."""
         made = examine(self.give, pair.first, pair.second, self.target.claim, self.seed)
         self.examined.append((pair, made))
         return made

@@ -48,7 +48,7 @@ Without that it returns them to the system, and a fast release takes four times 
 
 
 class Request(NamedTuple):
-    """A draw to make: what it takes besides the target; `alone` has the release called once a trial, see `outputs`."""
+    """The arguments of one draw, except the target. With `alone`, the release is called once a trial; see `outputs`."""
 
     input_: Any
     trials: int
@@ -140,7 +140,7 @@ class Draws:
         return drawn
 
     def in_order(self, requests: Iterable[Request]) -> Generator[Drawn, None, None]:
-        """Make many draws; those that were begun and are not asked for are given up when the generator is closed.
+        """Make many draws, in the order of the requests. Closing the generator cancels draws that it has not yielded.
 
         Raises:
             TargetError: as above.

@@ -208,7 +208,7 @@ class PlannedScenario:
                     return
 
     def judged(self, trials: int, alpha: float, seconds: float = math.inf) -> Finding:
-        """What is found of it, without the line that replays it; half of the seconds may pass while choosing."""
+        """Choose an event, in at most half of the seconds, and judge it. The finding has no replay command yet."""
         claim = self.claim
         if claim is None:
             return self.without_claim()
@@ -253,7 +253,7 @@ class PlannedScenario:
     def _chosen(
         self, sample: Sample, claim: Claim, trials: int, alpha: float, seconds: float
     ) -> tuple[Event, PrivacyClaim, Counts]:
-        """The candidate that promises most, the point at which it does, and what was seen of it.
+        """The most promising candidate, the point of the claim that it would refute, and its counts.
 
         No more is drawn once one surely breaks the claim; nor, of a sample that is larger than for `DEFAULT_TRIALS`,
         once none may refute it in this many trials.
@@ -432,7 +432,7 @@ class Prober:
         self.output_bytes = 0  # about how large its largest outputs were
 
     def __call__(self, input_: object, trials: int) -> Outputs:
-        """So many outputs for an input.
+        """Draw `trials` outputs for an input.
 
         Raises:
             OutsideDomain: the domain does not hold the input.

@@ -58,10 +58,10 @@ MOST_TRIALS = 10**12
 """More than anybody can draw; beyond it, counts would leave the integers that doubles hold."""
 
 FEWEST_TRIALS = 1_000
-"""So many trials of fast outputs there is always time for: a blatant flaw shows within a few hundred."""
+"""There is always time for this many trials if outputs are fast: a blatant flaw shows within a few hundred."""
 
 FEWEST_SECONDS = 0.1
-"""They take no longer than that."""
+"""Fast outputs always get this long, which is enough for `FEWEST_TRIALS`."""
 
 SLOW = 1e-3
 """From this many seconds an output on, time is too dear to go on after a claim is refuted."""
@@ -395,7 +395,7 @@ class Turn:
 
 
 def shares(attacks: Sequence[Attack], trying: Sequence[bool], alpha: float) -> list[float]:
-    """The α of each attack; those of the attacks that have something to try add up to that of the run at the most.
+    """The α of each attack. Over the attacks that have something to try, they add up to at most the run's α.
 
     The black box gets `BLACK_BOX_SHARE` of the run's α where other attacks have something to try too, because it looks
     for every flaw that none of them was written for. The others split the rest evenly.

@@ -93,7 +93,7 @@ class Sample:
         return self.one_by_one or self.scenario.sees_failures
 
     def batches(self) -> Iterator[Batch]:
-        """All of it, in order."""
+        """All batches of the sample, in order."""
         step = max(1, min(BATCH_OUTPUTS, BATCH_BYTES // self.output_bytes) // self.scenario.answers)
         done = number = 0
         for look in self._looks():
@@ -219,7 +219,7 @@ def _failed(outputs: Outputs) -> NDArray[np.bool_]:
 
 
 def _as_released(outputs: Outputs) -> Outputs:
-    """Outputs that were drawn one at a time in the form in which the release returns many."""
+    """Outputs drawn one at a time, put into the form that the release returns for many."""
     forms = {
         (output.dtype, output.shape) if isinstance(output, np.generic | np.ndarray) else None for output in outputs
     }
@@ -229,7 +229,7 @@ def _as_released(outputs: Outputs) -> Outputs:
 
 
 def _inside_of(attack: str, event: Event, drawn: _Drawn) -> NDArray[np.bool_]:
-    """Which trials lie in an event; of those in which a call raised, only the event that the target fails holds any."""
+    """Which trials lie in an event. A trial in which a call raised lies only in the event that the target fails."""
     if event is REFUSES:
         return drawn.failed
     inside = drawn.raised & (event == FAILS)

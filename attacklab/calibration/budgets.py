@@ -28,7 +28,7 @@ def quotient(of: float, by: float) -> Interval:
 
 
 def _rational(number: Fraction) -> Interval:
-    """A rational number, without an error where so many bits hold it."""
+    """A rational number as an interval; exact if the precision holds it."""
     return refined(lambda: Interval.of(number), lambda interval: bool(interval.lower == interval.upper))
 
 

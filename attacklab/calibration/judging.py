@@ -60,7 +60,7 @@ class CalibrationFinding:
 
     @property
     def deviation(self) -> float:
-        """How far the number is on the unsafe side at least, as a part of the bound; 0 where it is not refuted."""
+        """By how much the number is unsafe at least, relative to the bound; 0 if it is not refuted."""
         if self.verdict is not Verdict.VIOLATED or self.returned is None or self.bound is None:
             return 0.0
         return _deviation(self.returned, self.bound)
@@ -149,7 +149,7 @@ def _how_far(unsafe: Unsafe, number: float, bound: Interval) -> str:
 
 
 def _looseness(number: float, bound: Interval) -> str:
-    """By how much a safe number is further than it needs to be, where that is more than a thousandth."""
+    """Says by how much a safe number exceeds what is needed, if that is more than a thousandth; else empty."""
     small, large = sorted((number, float(bound.upper if number >= bound.upper else bound.lower)))
     return f", loose by {large / small - 1:.2%}" if small > 0 and large > 1.001 * small else ""
 

@@ -31,19 +31,19 @@ LOSSES = (2.0**-100, 2.0**10)
 """The loss of a part lies between these."""
 
 MOST_TERMS = 1 << 22
-"""Discrete Gaussian noise has so many values at most that are not rarer than any mass."""
+"""The most values of discrete Gaussian noise that are not too rare to count."""
 
 COARSE, FINER = 64, 8
-"""A release is first put on so many cells; a finer grid has at most so many times as many."""
+"""The number of cells of the first grid; and by what factor a finer grid may have more."""
 
 MOST_WORDS = 1 << 18
 """All masses of a composition together have at most this many words of 64 bits, unless the first grid has more."""
 
 SPARE_BITS, BEYOND_BITS = 48, 20
-"""A mass has so many bits more than δ; and what lies beyond the grid is about 2^−BEYOND_BITS of δ."""
+"""A mass has `SPARE_BITS` bits more than δ; the mass beyond the grid is about 2^−BEYOND_BITS of δ."""
 
 MOST_BITS = 1100
-"""From so many bits of a mass on no more are taken. A δ that is less than every double is not enclosed narrowly."""
+"""A mass never has more bits than this. So the enclosure of a δ below every double is not narrow."""
 
 CORNER = 0.5 - 2.0**-22
 """Corners from below lie so many steps after a place: just before the middle, where single losses lie."""
@@ -103,7 +103,7 @@ def epsilon(parts: Sequence[Part], delta: float, *, width: float = 1e-4) -> Inte
 
 
 def sampled_gaussian_epsilon(sigma: float, rate: float, steps: int, delta: float) -> Interval:
-    """Enclose the least ε of so many steps of noise with σ times the sensitivity on Poisson samples."""
+    """Enclose the least ε of `steps` releases with Gaussian noise of σ times the sensitivity, on Poisson samples."""
     return epsilon([Part("gaussian", 1 / Fraction(sigma), rate, steps)], delta)
 
 
@@ -210,7 +210,7 @@ def _reach(part: Part, bits: int) -> tuple[float, float]:
 
 
 def _fitted(parts: Sequence[Part], step: float) -> float:
-    """A step near this one that fits the losses of the first part in which single ones have regular places."""
+    """A step near this one that fits the losses of the first part whose losses are evenly spaced."""
     for part in parts:
         low, high = _reach(part, SPARE_BITS)
         if part.law == "discrete_gaussian" and part.rate == 1:

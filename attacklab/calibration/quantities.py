@@ -68,7 +68,7 @@ class Quantity:
 
     @property
     def grid(self) -> Sequence[Arguments]:
-        """The arguments that it is asked for."""
+        """The sets of arguments at which formulas are tested."""
         return GRIDS[self.name]
 
     @property

@@ -130,7 +130,7 @@ def challenge(
 
 
 def _package(name: str, language: str) -> ModuleType:
-    """A package of the lab, which speaks the language."""
+    """Import a package of the lab; refuse a language that it does not have."""
     enter_lab(Path.cwd())
     module = importlib.import_module(name)
     by_name(language, {known: known for known in module.LANGUAGES}, "language")

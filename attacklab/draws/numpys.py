@@ -1,4 +1,4 @@
-"""numpy's generators, watched: each method draws noise at location 0, or places, and says of which law.
+"""numpy's generators, watched: each method draws noise at location 0, or indices, and records the law.
 
 A generator that outlives a run begins anew in each, as in a process of its own: at a fresh state, or at its first one
 where its seed is a number in the code.
@@ -119,9 +119,9 @@ def held(generator: Any, *, is_common: bool, own: Any) -> Any:
     """A generator that was made before any run, watched.
 
     Args:
-        generator: of numpy's.
-        is_common: whether it is the one behind the functions of `numpy.random`.
-        own: a list that holds it here.
+        generator: one of numpy's.
+        is_common: whether the functions of `numpy.random` draw from it.
+        own: our own list that holds it, which is no sign that code holds it.
     """
     bits = bits_of(generator)
     made: Any = WatchedGenerator(bits) if isinstance(generator, BASE_GENERATOR) else WatchedState(bits)
@@ -145,7 +145,7 @@ def _note_made(generator: Any) -> None:
 
 
 def _has_moved(bits: Any) -> bool:
-    """Whether bits are not where their seed begins: they jumped, were used, or had their state set."""
+    """Whether a bit generator has left its seed's first state: it jumped, was used, or its state was set."""
     return digest(type(bits)(bits.seed_seq).state) != digest(bits.state)
 
 

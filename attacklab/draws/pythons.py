@@ -24,7 +24,7 @@ from attacklab.model.random_bits import SeededBits, SystemBits
 _seed, _getstate, _setstate = random.Random.seed, random.Random.getstate, random.Random.setstate
 
 FEW_BITS = 4
-"""So many bits may decide something, as coins do; more are there to seed, or to make a number of."""
+"""Up to this many bits may decide something, as a coin does. More bits are a seed or make up a number."""
 
 Call = Callable[..., Any]
 

@@ -25,7 +25,7 @@ MOST_GIVEN = 1 << 16
 """If an output is an iterator, at most this many of its items are read."""
 
 Key = tuple[Site, str, int]
-"""What makes a draw of one run that of another: its line, its source, and how many there were before of both."""
+"""What identifies a draw across runs: its line, its source, and how many draws of both came before."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,7 +193,7 @@ class Recorder:
             return asked.then(value)
 
     def _chosen(self, key: Key, fresh: Any) -> Any:
-        """The value of a draw: a change of it, what it was in the run that is repeated, or a fresh one."""
+        """The value of a draw: the changed one, else the one from the repeated run, else a fresh one."""
         if self._plan.repeated is None or key in self._plan.known:
             return fresh
         place = self._places.get(key)

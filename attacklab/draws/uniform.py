@@ -182,7 +182,7 @@ UniformInteger.__bool__ = lambda integer: not integer.below(1) if integer.low >=
 
 
 def is_undecided(value: Any) -> bool:
-    """Whether a value is a `UniformInteger`; `isinstance` is told that it is an `int`."""
+    """Whether a value is a `UniformInteger`; `isinstance` cannot say, because it sees an `int`."""
     return type(value) is UniformInteger
 
 

@@ -89,14 +89,14 @@ class CountedBits(RandomBits):
         return self._bits.words(count)
 
     def call(self, sampler: Callable[..., Outcome], *arguments: object) -> Outcome:
-        """Run a sampler, whose law is that of its outcome and its bits."""
+        """Run a sampler, and count the bits that it takes. Its law covers the outcome and that count."""
         outcome: Outcome
         outcome, taken = self._bits.call(with_bits, sampler, *arguments)
         self.taken += taken
         return outcome
 
     def repeat(self, sampler: Callable[..., Outcome | None], *arguments: object) -> Outcome:
-        """Run rounds of a rejection loop, twice as many each time, so that a proof adds up laws that it knows."""
+        """Run rounds of a rejection loop, twice as many each time, so that a proof can reuse the laws it has found."""
         for doublings in itertools.count():
             outcome: Outcome | None = self.call(_rounds, doublings, sampler, *arguments)
             if outcome is not REJECTED:

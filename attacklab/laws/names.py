@@ -45,7 +45,7 @@ REFUSED: tuple[tuple[Any, str], ...] = (
     (sys.argv, "asks the system"),
     (os.environ, "asks the system"),
 )
-"""Functions and objects that do so."""
+"""Functions and objects that a sampler must not use, each with what it does."""
 
 _CLOCKS = ("now", "utcnow", "today")
 _GENERATORS = (random.Random, np.random.Generator, np.random.RandomState, np.random.BitGenerator)

@@ -44,7 +44,7 @@ FALSE_ALARM = 1e-12
 """The probability, at most, that a true law is refused."""
 
 RARE = 2.0**-8
-"""The mass below which outcomes are counted together, and of the smallest blocks of them."""
+"""Outcomes of less mass than this are counted together, in blocks of at least this mass."""
 
 _ROUNDING = 2.0**-50
 """A bound on the relative error of sums of masses in floats."""

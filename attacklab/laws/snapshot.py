@@ -99,17 +99,17 @@ def pickled(place: str, value: Any) -> bytes:
     try:
         _Pickler(stream, protocol=5).dump(value)
     except RecursionError as error:
-        raise CannotCompare(f"{place} holds objects that lie too deep in each other") from error
+        raise CannotCompare(f"{place} holds objects that are nested too deeply") from error
     except (pickle.PicklingError, TypeError, AttributeError, ValueError, NotImplementedError) as error:
         raise CannotCompare(f"{place} holds something that cannot be pickled ({error})") from error
     return stream.getvalue()
 
 
 class _Pickler(pickle.Pickler):
-    """Pickles objects by what they hold."""
+    """Pickles objects by value: equal contents give equal bytes."""
 
     def reducer_override(self, value: Any) -> Any:
-        """How to write a value that is not of one of the simplest types: what it is, and then what it holds."""
+        """How to write a value of any but the simplest types: its type, then its contents."""
         kind = type(value)
         if value is _written:
             return NotImplemented

@@ -25,9 +25,9 @@ def _double(answer: float) -> float:
 
 
 def _noise(name: str, *, variance: float = 0.0, epsilon: float = 0.0) -> tuple[Any, Any]:
-    """A measurement of `noise_mechanisms` of a variance or of scale 1/ε, rounded up, and a release of it.
+    """A measurement of `noise_mechanisms`, with this variance or the scale 1/ε, rounded up; and a release of it.
 
-    Those whose noise is discrete are over the integers.
+    Measurements with discrete noise are over the integers.
     """
     from tmlt.core.domains.numpy_domains import NumpyFloatDomain
     from tmlt.core.measurements import noise_mechanisms

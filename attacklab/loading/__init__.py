@@ -1,1 +1,1 @@
-"""What a command line, a marker or a file of pairs says, read: targets by their names, domains and pairs (`inputs`)."""
+"""Loads what a command line, a marker or a file of pairs names: targets, and domains and pairs (`inputs`)."""

@@ -177,6 +177,6 @@ def _is_ours(path: Path) -> bool:
 
 
 def from_here(file: str) -> str:
-    """A path as it is written from the current folder, where it lies in it."""
+    """A path relative to the current folder if it lies inside; else unchanged."""
     path, here = Path(file), Path.cwd()
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else file

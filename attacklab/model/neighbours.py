@@ -174,7 +174,7 @@ def fingerprint(input_: object) -> tuple[object, ...]:
 
 
 def _near(label: str, first: ArrayLike, second: ArrayLike, sensitivity: float) -> list[NDArray[np.float64]]:
-    """Two vectors of as many finite numbers, no further apart than the sensitivity."""
+    """Two vectors of finite numbers, of one length, no further apart than the sensitivity."""
     vectors = [np.atleast_1d(np.asarray(values, dtype=np.float64)) for values in (first, second)]
     for vector in vectors:
         if vector.ndim != 1 or vector.size == 0:
@@ -203,7 +203,7 @@ def _require_within(first: NDArray[Any], second: NDArray[Any], sensitivity: floa
 
 
 def _datasets(first: Any, second: Any) -> tuple[Any, Any]:
-    """Two datasets, lists of numbers or strings as vectors and all else as it is."""
+    """Two datasets. Lists of numbers or strings become vectors; other types are not changed."""
     sides = [as_array(side) for side in (first, second)]
     if all(side.ndim == 1 and (side.dtype != object or all(map(_is_single, side))) for side in sides):
         return sides[0], sides[1]
@@ -226,7 +226,7 @@ def _is_single(record: Any) -> bool:
 
 
 def _records_of(dataset: Any, neighbour: Any) -> Any:
-    """The records of a dataset one by one; of a dict those of each person, in the order in which both have them."""
+    """The records of a dataset in a list; for a dict, pairs of a person and a record, in the same order in both."""
     if isinstance(dataset, dict):
         return [(person, dataset[person]) for person in {**dataset, **neighbour} if person in dataset]
     if hasattr(dataset, "itertuples"):

@@ -35,7 +35,7 @@ PLAIN = {float: np.float64, int: np.int64, bool: np.bool_}
 
 @contextlib.contextmanager
 def in_one_process() -> Iterator[None]:
-    """End every copy of this process that comes back from a call of a release, lest it run the rest of an audit too."""
+    """End any fork of this process that returns from a call of a release; else it would run the audit a second time."""
     caller = os.getpid()
     try:
         yield
@@ -237,9 +237,9 @@ def _takes(function: Any, count: int) -> Any:
 
 
 def _asks_for_rng(function: Any) -> bool:
-    """Whether a function of one value wants the generator as well: its second parameter is named so.
+    """Whether a function of one value takes the generator too: its second parameter has such a name.
 
-    One whose default is a generator of its own draws from that.
+    If that parameter has a generator as its default, the function draws from the default.
     """
     signature = _signature(function)
     second = list(signature.parameters.values())[1:2] if signature is not None else []

@@ -388,7 +388,7 @@ def _released(target: Target, input_: Any, trials: int, rng: np.random.Generator
 
 
 def _wrong(outputs: Outputs, kind: Kind, input_: Any) -> str:
-    """What outputs are that are not all indices of outcomes, or are numbers of more bits than a double.
+    """What is wrong with outputs: some are not indices of outcomes, or numbers have more than 64 bits; else empty.
 
     Outputs of other forms than numbers are left to attacks that see whole ones.
     """
@@ -477,7 +477,7 @@ def as_vector_of_numbers(outputs: Outputs) -> NDArray[Any] | None:
 
 
 def claimed(epsilon: float | None, delta: float = 0.0, claim: Claim | None = None) -> Claim:
-    """The claim that somebody made by its ε and δ, or as it is.
+    """The claim: built from ε and δ, or the claim that was passed.
 
     Raises:
         UsageError: both were given, or neither.

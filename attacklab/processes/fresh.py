@@ -36,7 +36,7 @@ from attacklab.processes.codec import private_streams
 from attacklab.processes.programs import NoAnswer, Program, ending
 
 PRELOADED: list[str] = []
-"""Modules that the process which forks imports, besides those of this package that are loaded here when it starts."""
+"""Modules that the forking process imports, in addition to the modules of this package that are loaded here."""
 
 HASH_SEEDS = (1, 592, 19, 286, 1610)
 """Hash seeds of the other processes; the first is that of a single call. A set of two short strings has both orders
@@ -137,7 +137,7 @@ def _answer_and_exit(line: bytes, answer: Callable[[Any], object]) -> NoReturn:
 
 
 def _made(line: bytes) -> dict[str, str]:
-    """Make a call, and say what came of it."""
+    """Make a call; return its value or its error."""
     try:
         return {"value": _called(**json.loads(line)).hex()}
     except BaseException as error:  # a call may not end this process

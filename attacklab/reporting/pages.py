@@ -104,7 +104,7 @@ class _Record:
 
     @property
     def shown(self) -> Any:
-        """What the index shows of it."""
+        """What the index shows of this record."""
         return (self.data if self.has_page else self.measured)["experiment"]
 
     @property

@@ -1,6 +1,6 @@
 """Proofs of concept: a finding as one short Python script, which draws fresh outputs and counts those in the event.
 
-Its event is a line of Python where it is one; otherwise the attack finds it again, from the same seed.
+If the event can be written as a line of Python, the script has that line; else the attack finds it again by the seed.
 """
 
 import re
@@ -74,7 +74,8 @@ def proof_of_concept(finding: Finding) -> str:
     p, q = (side.estimate if side else 0.0 for side in (found.first, found.second))
     needed = trials_needed(judged, p, q, ALPHA)
     if needed is None or needed * answers > MOST:
-        raise UsageError(f"the rates that {finding.attack} saw, {p:.3g} and {q:.3g}, are too rare to be seen again")
+        seen = f"the rates that {finding.attack} saw, {p:.3g} and {q:.3g}, are too rare to be seen again"
+        raise UsageError(f"{seen}; name another attack with --attack")
     said = re.search(r"--trials (\d+)", finding.replay)
     code = repr(Imported(finding.attack, found.event, finding.seed or 0, int(said[1]) if said else None))
     if found.code and answers == 1:
@@ -131,7 +132,7 @@ class Imported:
 
 
 def of_each(event: Callable[[Any], Any]) -> Contains:
-    """The event for many outputs; none that is a failure lies in it."""
+    """The event as a test of many outputs; failures never lie in it."""
     return lambda outputs: np.array(
         [output is not None and not isinstance(output, Failure) and bool(event(output)) for output in outputs], bool
     )

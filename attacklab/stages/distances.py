@@ -138,7 +138,7 @@ def _records(output: Any) -> Counter[Any]:
 
 
 def _key(record: Any) -> Any:
-    """What tells a record from others: floats by their bits, as 0.0 and −0.0 can be told apart."""
+    """A key that differs for different records. Floats differ by their bits, so 0.0 is not −0.0."""
     if type(record) in (str, int):
         return record
     if isinstance(record, float | np.floating):

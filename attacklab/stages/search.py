@@ -97,7 +97,7 @@ ROUNDED = "rounding moves the stage further than it claims"
 
 @dataclass(frozen=True)
 class Raised:
-    """What stands for the output of a call that raised: like any other such output, and unlike all else."""
+    """Stands for the output of a call that raised. It equals any other such output, and nothing else."""
 
     text: str
 
@@ -201,7 +201,7 @@ class _Study:
 
 @contextlib.contextmanager
 def _plainly() -> Iterator[None]:
-    """Without warnings, with arrays and integers told in full."""
+    """Suppress warnings, and print arrays and integers in full."""
     digits = sys.get_int_max_str_digits()
     sys.set_int_max_str_digits(0)
     try:
@@ -343,7 +343,7 @@ def _declared(stage: Stage) -> Iterator[Neighbours]:
 
 
 def _tried(study: _Study, pairs: Iterator[Neighbours], most: int | None = MOST_PAIRS) -> bool:
-    """Try pairs until the time is up; whether all were tried."""
+    """Try pairs until the time is up. Return whether all were tried."""
     whole = True
     for number, pair in enumerate(pairs):
         if study.spent or (most is not None and number >= most):
@@ -506,7 +506,7 @@ def _simpler(value: Any) -> Iterator[Any]:
 
 
 def _text(value: Any) -> str:
-    """A value for a sentence; runs of equal records are told once."""
+    """A value as text for a sentence; a run of equal records is written once."""
     if isinstance(value, Raised):
         return value.text
     plain = value.tolist() if isinstance(value, np.ndarray | np.generic) else value

@@ -1,4 +1,4 @@
-"""Sample and aggregate: a statistic of each of some chunks of the records, of which one person moves one.
+"""Sample and aggregate: a statistic of each chunk of the records; one person moves one chunk.
 
 Sources: Nissim, Raskhodnikova and Smith 2007, 'Smooth Sensitivity and Sampling in Private Data Analysis', section 4;
 Near and Abuah, 'Programming Differential Privacy', section 8.5, for the mean as aggregation.

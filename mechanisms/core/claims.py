@@ -29,7 +29,7 @@ Root = TypeVar("Root", Fraction, float)
 
 
 class _Promise(ABC):
-    """What one release promises: two of them add up by `+`, as releases of which each may depend on the other."""
+    """What one release promises. `+` composes two promises adaptively: one release may depend on the other."""
 
     def __post_init__(self) -> None:
         convert(self, _number, *vars(self))

@@ -187,7 +187,7 @@ class Session(Mechanism):
 
     @property
     def relation(self) -> Relation:
-        """That of all questions."""
+        """The relation of all questions."""
         return self.neighbours
 
     @property

@@ -1,4 +1,4 @@
-"""Randomized response: one private bit, told truly or turned round.
+"""Randomized response: one private bit, released as it is or flipped.
 
 Sources: Warner 1965, 'Randomized Response'; as local DP, Kasiviswanathan et al. 2011, 'What Can We Learn Privately?',
 section 4.1; shuffled, Cheu, Smith, Ullman, Zeber and Zhilyaev 2019, 'Distributed Differential Privacy via Shuffling'.

@@ -32,7 +32,7 @@ Exceeding = Callable[[mpq, int], Enclosure]
 
 
 def normal_delta(epsilon: Fraction, *, variance: Fraction, shift: Fraction = Fraction(1)) -> Fraction:
-    """Bound δ(ε) of normal noise for a shift of at least 0; at most 2^−60 of it, or 2^−1100, above the exact value."""
+    """Bound δ(ε) of normal noise for a shift ≥ 0 from above, within a factor of 1 + 2^−60, or within 2^−1100."""
     return delta_beyond(lambda x, bits: normal_tail(x, mpq(variance), bits), epsilon, variance, shift)
 
 

@@ -103,7 +103,7 @@ class Kernel(Mechanism):
         return Row(self, min(max(self.query.of(data) - self.lower, 0), len(self.rows) - 1))
 
     def drawn(self, places: NDArray[np.int64], bits: RandomBits) -> NDArray[np.float64]:
-        """Draw an outcome of each of many rows, given by their places, a word each."""
+        """Draw one outcome for each of many rows, each from one word; `places` says which rows."""
         words = (bits.words(len(places)) >> np.uint64(64 - self.bits)).astype(np.int64)
         steps = np.full(len(places), self.lower, dtype=np.int64)
         for sums in self.sums.T:

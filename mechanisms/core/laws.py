@@ -79,7 +79,7 @@ class Law(ABC):
 
 @dataclass(frozen=True)
 class LaplaceLaw(Law):
-    """A law of a scale in steps, of which a shift costs steps/scale of pure DP."""
+    """A law with a scale in steps; a shift costs ε = steps/scale of pure DP."""
 
     scale: Fraction
 
@@ -98,7 +98,7 @@ class LaplaceLaw(Law):
 
 @dataclass(frozen=True)
 class GaussianLaw(Law):
-    """A law of variance σ², in steps², of which a shift costs steps²/2σ² of zCDP, and δ(ε) by its own tails."""
+    """A law of variance σ², in steps². A shift costs ρ = steps²/2σ² of zCDP; its tails give δ(ε)."""
 
     variance: Fraction
 

@@ -56,7 +56,7 @@ class Restated(Mechanism):
 
 
 Loss = Claim | tuple[GaussianLaw, int]
-"""What a part loses: a claim, or that of a Gaussian law for a shift by this many steps."""
+"""What a part loses: a claim, or a Gaussian law and the number of steps that neighbours shift it by."""
 
 
 def _keeps(losses: list[Loss], promised: Claim) -> bool:

@@ -89,7 +89,7 @@ class Snap:
     bound: float
 
     def tail(self, outcome: int, precision: int) -> Enclosure:
-        """Enclose P[outcome or more], e^−z/2 for z ≥ 0 or 1 − e^z/2, z the way to the half before it over the scale."""
+        """Enclose P[outcome or more]: e^−z/2 if z ≥ 0, else 1 − e^z/2, with z = (outcome − 1/2 − rest)/scale."""
         z = (outcome - mpq(1, 2) - self.rest) / self.scale
         power = exponential(-abs(z), precision)
         down, up = rounding(precision)

@@ -35,7 +35,7 @@ _WIDEST_CELL = 1 << 49
 """So that no cell reaches beyond 2^62 steps."""
 
 _KEPT = 64
-"""Tables of as many laws are kept in a process, each of 1 MB at most: those that were used last."""
+"""A process keeps the tables of this many laws, the last ones used; each has 1 MB at most."""
 
 
 class Slot(NamedTuple):

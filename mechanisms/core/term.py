@@ -144,7 +144,7 @@ def encoded(value: Any) -> Any:
 
 
 def made_anew(term: Any) -> Any:
-    """Make a term again from its fields, so that nothing but them tells what it runs and claims."""
+    """Make a term again from its fields, so that these alone decide what it runs and claims."""
     if isinstance(term, tuple):
         return tuple(map(made_anew, term))
     if is_dataclass(term) and not isinstance(term, type) and is_of_core(type(term)):

@@ -40,7 +40,7 @@ def naive_gumbel_noisy_max(
     sensitivity: float = 1.0,
     monotone: bool = False,
 ) -> NDArray[np.int64]:
-    """Report noisy max with Gumbel noise: the exponential mechanism, were the noise real numbers.
+    """Report noisy max with Gumbel noise: in real arithmetic, this is the exponential mechanism.
 
     Arguments and result as in `naive_laplace_noisy_max`.
     """
@@ -57,7 +57,7 @@ def naive_exponential_noisy_max(
     sensitivity: float = 1.0,
     monotone: bool = False,
 ) -> NDArray[np.int64]:
-    """Report noisy max with one-sided exponential noise: permute-and-flip, were the noise real numbers.
+    """Report noisy max with one-sided exponential noise: in real arithmetic, this is permute-and-flip.
 
     Arguments and result as in `naive_laplace_noisy_max`.
     """

@@ -13,7 +13,7 @@ from mechanisms.core.sample import FixedSample, PoissonSample, spent_on_sample
 
 
 def exact_poisson_count(*, epsilon: Number, rate: Number) -> PoissonSample:
-    """Count the yeses among records of which each is in the sample with a given probability, with Laplace noise."""
+    """Count the yeses in a Poisson sample of the records, with Laplace noise."""
     share = rational("rate", rate)
     spent = spent_on_sample(positive("epsilon", epsilon), share)
     return PoissonSample(noisy(CountFrom(), DiscreteLaplace, spent), share)

@@ -1,4 +1,4 @@
-"""Sums of squares and of products, the variance, and counts of pairs: of what one record alone moves.
+"""Sums of squares and of products, the variance, and counts of pairs, each from terms that one record moves.
 
 A mean of the records themselves moves with every one of them, and so do all deviations from it: in floating point the
 sum of their squares moves by its rounding, times the number of records. A public centre moves for nobody. What a record
@@ -32,7 +32,7 @@ from mechanisms.core.term import Relation
 
 @dataclass(frozen=True)
 class Deviations:
-    """The product of a record's deviations from public centres; a record of one number stands for as many of it."""
+    """The product of a record's deviations from public centres. A record that is one number is used at every centre."""
 
     centres: tuple[Number, ...]
 
@@ -74,7 +74,7 @@ class AboutMean:
 
 
 def exact_variance(*, epsilon: Number, lower: Number, upper: Number, grid: Grid) -> Mapped:
-    """Return the variance of records of a public number, of which one is replaced: half of ε a mean."""
+    """Return the variance of a public number of records; neighbours replace one. Each of two means takes ε/2."""
     low, high, loss = rational("lower", lower), rational("upper", upper), positive("epsilon", epsilon)
     square = sum_of_squares(lower=low, upper=high, centre=(low + high) / 2, grid=grid, relation="substitute")
     mean_square = ratio(noisy(square, DiscreteLaplace, loss / 2), Size(), 0, ((high - low) / 2) ** 2)
@@ -102,5 +102,5 @@ def exact_agreeing_pairs(*, epsilon: Number, cells: Sequence[Hashable], relation
 
 
 def pairs_by_place(places: Sequence[Any]) -> list[tuple[Any, Any]]:
-    """Return the pairs of neighbouring public places, each in one, an even number; who is absent leaves None."""
+    """Pair the places 0 and 1, 2 and 3, …; their number is public and even, and an absent person is None."""
     return list(zip(places[::2], places[1::2], strict=True))

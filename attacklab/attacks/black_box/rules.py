@@ -74,7 +74,7 @@ def weighed(scores: Sequence[Score], learning: Learning) -> Score:
 
 
 def summed(scores: Sequence[Score]) -> Score:
-    """The sum of the log likelihood ratios of several features: that of all together, if they are independent."""
+    """The sum of the log likelihood ratios of several features; it is their joint ratio if they are independent."""
     return Score(
         "the log likelihood ratio of all features",
         partial(_sum, scores=tuple(scores), weights=np.ones(len(scores))),

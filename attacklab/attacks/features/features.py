@@ -131,7 +131,7 @@ def _at(outputs: Outputs, *, steps: tuple[Step, ...], read: Callable[[Values], N
 
 
 def _types_at(outputs: Outputs, *, steps: tuple[Step, ...], names: tuple[str, ...]) -> NDArray[Any]:
-    """The types of the values at the end of a path, as they were released; a table has one type for all."""
+    """The released types of the values at the end of a path; in a table, all have one type."""
     came = steps[-1](followed(outputs, steps[:-1])) if steps else outputs
     return type_codes(came, names=names)
 
@@ -190,7 +190,7 @@ class _Walk:
         yield from self._read_off(remainders(known), steps, f"of {words}")
 
     def _read_off(self, reads: Reads, steps: tuple[Step, ...], words: str) -> Found:
-        """What is read off the values at the end of a path, under a name each; numbers printed in texts are numbers."""
+        """A feature for each thing read off the values at the end of a path, and if it is a number, printed or not."""
         for name, read in reads:
             yield self._feature(f"{name} {words}", steps, read), name.startswith("number")
 

@@ -47,7 +47,7 @@ def _each(values: Values, of: Callable[[Any], float]) -> NDArray[np.float64]:
 
 
 def _of(kinds: Any, of: Callable[[Any], float]) -> Read:
-    """What reads a number off each value of some types, and NaN off the others."""
+    """A function that reads one number off each value: `of(value)` for these types, NaN for others."""
     return partial(_each, of=lambda value: float(of(value)) if isinstance(value, kinds) else math.nan)
 
 

@@ -49,7 +49,7 @@ class Position:
         return MISSING
 
     def words(self, whole: str) -> str:
-        """The part in words, given those for the whole."""
+        """The part in words; `whole` names the whole."""
         return f"number {self.place} of {whole}"
 
 
@@ -87,7 +87,7 @@ def followed(outputs: Values, steps: tuple[Step, ...]) -> Values:
 
 
 def as_table(values: Values) -> Values:
-    """Numbers of one type, or rows of as many of them each, as an array of that type; others opened, in a list."""
+    """Numbers of one type, or rows of equal length, as an array of that type; other values in a list, opened."""
     if isinstance(values, np.ndarray) and values.dtype != object:
         return values
     values = list(map(opened, values))

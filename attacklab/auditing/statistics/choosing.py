@@ -70,11 +70,11 @@ def choosing_trials(claim: Claim, trials: int) -> int:
 
 
 def promised_epsilon(first: ArrayLike, second: ArrayLike, trials: int, delta: float) -> NDArray[np.float64]:
-    """The ε that events promise to prove at a δ: what their rates show, less `DOUBT` of its standard errors.
+    """The ε that each event is likely to prove at a δ: the ε of its rates, less `DOUBT` standard errors.
 
-    So an event is preferred that shows somewhat less but happens often; how close the bound of a sample as large will
-    come is what decides. Half a hit and half a miss are added on both sides. There is one number an event: the largest
-    over the event and its complement and both directions.
+    So an event that happens often beats a rare one that shows somewhat more: what counts is the bound on ε that a
+    sample of this size will give. Half a hit and half a miss are added on both sides. There is one number an event: the
+    largest over the event and its complement and both directions.
     """
     p, q = ((np.asarray(hits) + 0.5) / (trials + 1) for hits in (first, second))
     larger, smaller = np.stack([p, q, 1 - p, 1 - q]), np.stack([q, p, 1 - q, 1 - p])

@@ -37,7 +37,7 @@ class Assessment:
 
     @property
     def bounds(self) -> dict[str, Any]:
-        """What a finding keeps of it, by the names that `findings.Shown` has for that."""
+        """The values that a finding keeps, by their names in `findings.Shown`."""
         names = ("first", "second", "advantage", "epsilon_lower", "delta_lower")
         return {name: getattr(self, name) for name in names}
 

@@ -82,7 +82,7 @@ READINGS = tuple(Reading(of_second, complement) for of_second in (False, True) f
 
 
 def _seen_and_bound(more: int, less: int, trials: int, alpha: float) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Both probabilities as they were seen, each with a bound towards the other that is wrong with probability α."""
+    """Both observed rates, each with its confidence bound (error α) on the side of the other rate."""
     low, high = clopper_pearson([more, less], trials, min(2 * alpha, 0.9))
     p, q = ((hits + 0.5) / (trials + 1) for hits in (more, less))
     return (max(p, float(low[0])), float(low[0])), (min(q, float(high[1])), float(high[1]))
@@ -151,7 +151,7 @@ class _Problem:
         return min(1.0, float((inside * extreme).sum(axis=0).max()))
 
     def _blocks(self, low: float, high: float, most: int, *, surely: bool) -> tuple[Doubles, Doubles]:
-        """Where blocks of the second count start, and from where on the first count is extreme in each."""
+        """The start of each block of second counts, and the least first count that is extreme there."""
         rare = self.alpha * TAIL
         first, last = (
             float(_exceeded(share, self.trials, np.array(p))) for share, p in ((1 - rare, low), (rare, high))
@@ -167,7 +167,7 @@ class _Problem:
 
 
 def _exceeded(share: float, trials: int, p: Doubles) -> Doubles:
-    """The least count that more hits exceed with a probability of at most `share`, shape that of p, by bisection."""
+    """The least count that is exceeded with probability at most `share`, for each p, by bisection."""
     below, count = np.full(np.shape(p), -1.0), np.full(np.shape(p), float(trials))
     while np.any(count - below > 1):
         middle = np.floor((below + count) / 2)

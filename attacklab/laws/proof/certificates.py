@@ -39,7 +39,7 @@ TABLES = "tables"
 """The folder of tables beside the certificates, each in a file called by its SHA-256."""
 
 NEIGHBOURS = {Kind.NOISE: "answers", Kind.SELECTION: "utilities"}
-"""What a certificate calls the inputs of these kinds; those of the others are datasets."""
+"""What a certificate calls the inputs of these kinds; for all other kinds it says datasets."""
 
 RECORDS = {"add-remove", "substitute"}
 """The relations of a sum or a mean whose claim holds for both."""

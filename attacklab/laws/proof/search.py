@@ -125,7 +125,7 @@ class Search:
         return fields | {"evidence": evidence_of(self.target, worst.ruling, first, second)}
 
     def _laws(self) -> list[Law]:
-        """The law of each input; a failure of the sampler says of which."""
+        """The law of each input. If the sampler fails, the message names the input."""
         laws: list[Law] = []
         for number, input_ in enumerate(self.inputs):
             began, sampler = time.perf_counter(), partial(sampler_of(self.target), input_)

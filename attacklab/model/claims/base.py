@@ -49,7 +49,7 @@ class Claim(ABC):
 
     @property
     def nominal(self) -> PrivacyClaim:
-        """A point of the profile by which attacks choose scales; nothing is judged by it unless it is the claim.
+        """The point of the profile by which attacks choose scales; verdicts do not use it unless it is the claim.
 
         It is the one at the least ε of `points` with δ ≤ 10^−6, or at the last ε if there is none.
         """

@@ -72,7 +72,7 @@ def at_counts(usual: Any, rare: Any, usual_count: int, most: int, relation: Rela
 
 
 def repeated(distinct: Sequence[Any], relation: Relation) -> Iterator[Datasets]:
-    """Two pairs: records that are all different against records of which one repeats another; and the reverse."""
+    """Two pairs: records that are all different against records with one repetition; and the reverse."""
     values = list(distinct)
     if len(values) < FEW:
         return

@@ -79,7 +79,7 @@ class Queries:
         NeighbouringPair.answers(0.0, 0.0, sensitivity=self.sensitivity)
 
     def contains(self, input_: Any, numbers: Numbers) -> bool:
-        """Whether an input is a vector of as many numbers."""
+        """Whether an input is a vector of `size` numbers that the domain takes."""
         return as_array(input_).shape == (self.size,) and numbers.holds(input_)
 
     def neighbours(self, pair: NeighbouringPair) -> bool:
@@ -269,7 +269,7 @@ class Streams:
         _require_count("length", self.length, 1, MOST_NUMBERS)
 
     def contains(self, input_: Any, numbers: Numbers) -> bool:
-        """Whether an input is a vector of as many numbers."""
+        """Whether an input is a vector of `length` numbers that the domain takes."""
         return as_array(input_).shape == (self.length,) and numbers.holds(input_)
 
     def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002 - one
