@@ -235,7 +235,7 @@ class Selection(Release[int, Promise]):
 
     @property
     def _width(self) -> int:
-        """How wide bounds are: the system's bits are drawn in the faster way, and a seed gives what it always gave."""
+        """The width of bounds: COARSE, which is faster, for the system's bits; FINE for a seed, to keep its outputs."""
         return COARSE if type(self.bits) is SystemBits else FINE
 
     def __call__(self, data: Any, *, strict: bool = False) -> int:
@@ -314,6 +314,6 @@ def _require_within(ends: tuple[Fraction, Fraction] | None, data: Any) -> None:
 
 
 def _refuse_several(answer: Any) -> None:
-    """Refuse what `each` takes."""
+    """Refuse a list, a tuple or an array, which only the method `each` takes."""
     if isinstance(answer, list | tuple | np.ndarray):
         raise TypeError("this mechanism releases one answer at a time; call its method each for an array or a list")

@@ -28,12 +28,12 @@ EDGES = 3
 
 @dataclass(frozen=True)
 class Aligned:
-    """What the outcomes of one form cost.
+    """The shifts that restore every outcome of one group, and their cost.
 
     Attributes:
-        shift: the shifts that serve all of them.
-        cost: theirs.
-        by_unit: what each shift costs, for the line that spends most.
+        shift: the shifts.
+        cost: the cost of all shifts together.
+        by_unit: the cost of each shift, to find the line that spends most.
     """
 
     shift: Shift
@@ -46,9 +46,9 @@ class Shifts:
     """The shifts that align one pair.
 
     Attributes:
-        aligned: of each form of the output.
+        aligned: the shifts for each group of outcomes.
         open: why some outcome has no shifts; empty if all have.
-        failed: that outcome.
+        failed: the outcome without shifts; None if all have some.
         trials: how many outcomes were tried.
     """
 
@@ -58,9 +58,9 @@ class Shifts:
     trials: int
 
     def cost(self) -> Cost | None:
-        """What the whole mechanism costs; None where outcomes have other Gaussian shifts by their form.
+        """The cost of the whole mechanism; None if two groups of outcomes need different Gaussian shifts.
 
-        A δ is shared by all outputs: so all forms must shift Gaussian draws alike, or not at all.
+        All outputs share one δ, so all groups must shift Gaussian draws by the same amounts, or not at all.
         """
         epsilon = max((one.cost.epsilon for one in self.aligned), default=0.0)
         moved = [one for one in self.aligned if one.cost.mu]
@@ -165,7 +165,7 @@ def _inside(unit: Unit) -> float:
 
 
 def _laws_differ(question: Question, first: Run, second: Run) -> tuple[str, float]:
-    """Why the draws of two runs have other laws; else what the choices among them lose."""
+    """Why two runs draw from different laws, or an empty text; and the privacy loss of their choices."""
     if first.unmatched or second.unmatched:
         return "the two runs draw differently", 0.0
     places, lost = second.by_key(), 0.0
@@ -192,7 +192,7 @@ def close_scales(first: Any, second: Any) -> Any:
 
 
 def _costs(first: Run, second: Run, shift: Shift) -> dict[Unit, float] | None:
-    """What each shift costs in an outcome; None where one has no bound, or leads beyond the noise."""
+    """The cost of each shift at an outcome; None if a cost has no bound, or a shift leaves the support of the noise."""
     places, costs = second.by_key(), dict[Unit, float]()
     for draw in first.draws:
         for unit in units_of(draw) if draw.law.has_shifts else ():

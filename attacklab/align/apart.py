@@ -45,10 +45,10 @@ class Excess:
     """By how much the loss at one outcome exceeds the claim, where it is known exactly.
 
     Attributes:
-        loss: the largest that was met, in words.
-        epsilon: the loss, where the claim is a pure one.
-        by_unit: the share of each draw in it; empty where the code after the draws is what differs.
-        moved: how far the value moves that meets the draw which shifts most, in words; empty if that is not known.
+        loss: the largest loss found, in words.
+        epsilon: the loss, if the claim is pure DP; else None.
+        by_unit: the part of each draw in the loss; empty if the code after the draws is what differs.
+        moved: how far the value with the most shifted noise moves, in words; empty if it is not known.
     """
 
     loss: str
@@ -89,7 +89,7 @@ class Unmoved:
 
 
 def exact_excess(question: Question, trials: Sequence[Trial], claim: Claim) -> Excess | None:
-    """How the exact loss exceeds the claim, where outputs tell every draw apart; None where they don't, or it keeps."""
+    """How the exact loss exceeds the claim; None if outputs do not reveal every draw, or if the claim holds."""
     units = question.units(trials[0].run)
     have_densities = all(unit.law in LOG_DENSITIES and unit.scale > 0 for unit in units)
     if not units or not have_densities or _has_coins(question, trials):
@@ -108,14 +108,14 @@ def exact_excess(question: Question, trials: Sequence[Trial], claim: Claim) -> E
 
 
 def _moved(shares: Mapping[Unit, float]) -> str:
-    """How far the value moves that meets the draw which shifts most; a stage that moves so far is at fault."""
+    """How far the value with the most shifted noise moves; the stage that moves it so far is at fault."""
     unit = max(shares, key=lambda one: abs(shares[one]))
     by, scale = abs(shares[unit]) * unit.scale, unit.scale
     return f"; the value that meets the draw moves by {by:.6g}, in noise of scale {scale:.6g}"
 
 
 def _losses(question: Question, trials: Sequence[Trial], units: Sequence[Unit]) -> tuple[list[_Loss], bool]:
-    """The loss at each outcome, none if they are not all known; and whether both inputs follow the draws alike."""
+    """The loss at each outcome (empty if one is not known), and whether the slopes are the same on both inputs."""
     answers = [question.answer(trial, {}) for trial in trials]
     first = _affine(question, trials, units)
     second = None if first is None else _affine(question.reversed(), answers, units)
@@ -182,7 +182,7 @@ def _affine(question: Question, trials: Sequence[Trial], units: Sequence[Unit]) 
 
 
 def _in_scales(trial: Trial, units: Sequence[Unit]) -> Doubles:
-    """The draws of an outcome, in the scales of some units."""
+    """The value that an outcome drew for each unit, divided by the unit's scale."""
     places = trial.run.by_key()
     values = [np.ravel(trial.run.draws[places[unit.key[0]]].value)[unit.key[1]] for unit in units]
     return np.asarray(np.array(values, dtype=float) / np.array([unit.scale for unit in units]))

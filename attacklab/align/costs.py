@@ -14,11 +14,11 @@ ROUNDING_SLACK = 2.0**-20
 
 @dataclass(frozen=True)
 class Cost:
-    """What the shifts of one outcome cost.
+    """The privacy cost of the shifts at one outcome.
 
     Attributes:
-        epsilon: of the draws whose shift has a bound, added up.
-        mu: of Gaussian draws: the length of their shifts in units of σ.
+        epsilon: the sum of the costs of draws whose shift has a bounded loss, as for Laplace noise.
+        mu: the length of the vector of shifts of Gaussian draws, each in units of its σ.
     """
 
     epsilon: float = 0.0
@@ -50,12 +50,12 @@ def keeps(claim: Claim, cost: Cost) -> bool:
 
 
 def exceeds(claim: Claim, largest: Sequence[float], mu: float) -> bool:
-    """Whether outputs that tell every draw apart break a claim.
+    """Whether shifts of the draws break a claim, if the outputs reveal every draw.
 
     Args:
-        claim: what is claimed.
-        largest: what the shift of each draw with a bounded cost costs.
-        mu: of the Gaussian draws.
+        claim: the claim.
+        largest: the cost in ε of each shift whose loss is bounded.
+        mu: the length of the vector of shifts of Gaussian draws, as in `Cost`.
     """
     epsilon, beyond = sum(largest), 1 + ROUNDING_SLACK
     if isinstance(claim, GaussianDP) and not epsilon:

@@ -153,7 +153,7 @@ def _judged(
 def _not_passed(
     found: Shifts, question: Question, trials: Sequence[Trial], runs: Sequence[Run], common: dict[str, Any]
 ) -> str:
-    """Why shifts say nothing of the claim, whatever they cost; empty if they do."""
+    """Why the shifts do not decide about the claim, whatever they cost; empty if they do."""
     if common["unseen"]:
         return f"{common['unseen']} can't be looked into"
     why = found.open or untried(question, runs[0])

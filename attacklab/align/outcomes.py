@@ -88,8 +88,8 @@ class Question:
         give: runs the release on an input.
         first: an input.
         second: its neighbour.
-        known: draws whose seed is in the code: they are part of it.
-        twins: draws that repeat another, of the same state of a generator.
+        known: draws whose seed is in the code, which count as code and not as noise.
+        twins: draws that repeat an earlier one, because a generator was in the same state.
     """
 
     give: Give

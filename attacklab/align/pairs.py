@@ -28,7 +28,7 @@ MOST_SUMMED = 1024
 
 
 def pairs_of(target: Target) -> Iterator[NeighbouringPair]:
-    """The pairs to try of a target that declares what it takes, its own first."""
+    """The pairs to try on a target: its own pairs first, then pairs that fit its domain and kind."""
     yield from target.pairs
     families: list[Iterable[NeighbouringPair]] = []
     if target.domain is not None and target.domain.shape is not None:

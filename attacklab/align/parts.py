@@ -46,9 +46,9 @@ class Parts:
 
     Attributes:
         numbers: finite floats and integers, by their place.
-        rest: all else, and the types of numbers, as something that can be compared.
-        unseen: what can't be looked into.
-        rounding: what sums of these numbers may be rounded by, as a share.
+        rest: all other parts, and the types of the numbers, in a form that can be compared.
+        unseen: the part that can't be looked into; empty if there is none.
+        rounding: the relative error that rounding may cause in sums of these numbers.
     """
 
     numbers: dict[str, float]
@@ -99,7 +99,7 @@ def same(first: Parts, second: Parts) -> bool:
 
 
 def rounded(output: Any, grid: float, depth: int = DEEPEST) -> Any:
-    """An output whose floats are rounded to a grid, in the containers that it came in; of other objects their parts."""
+    """An output with its floats rounded to a grid, in the same containers; other objects become dicts of parts."""
     if isinstance(output, float | np.floating) and math.isfinite(output):
         return type(output)(round(float(output) / grid) * grid)
     if type(output) is np.ndarray and output.dtype.kind == "f":
@@ -138,7 +138,7 @@ Leaves = Iterator[tuple[str, Any]]
 
 
 def _leaves(value: Any, place: str, depth: int) -> Leaves:
-    """Each part with its place; what raises where it is read can't be looked into."""
+    """Each part of a value, with its place; a value that raises when it is read is one `_Unseen` part."""
     try:
         yield from list(_elements(value, place, depth))
         if not isinstance(value, type) and (type(value) not in _TYPED or hasattr(value, "__dict__")):

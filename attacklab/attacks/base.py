@@ -221,7 +221,7 @@ def _as_double(output: Any) -> float:
 
 
 def as_released(outputs: Outputs) -> Floats:
-    """Outputs in the floating-point format in which they came; as doubles if they are integers or may be failures."""
+    """Outputs in their own floating-point format; integers, and arrays that can hold failures, become doubles."""
     return outputs if outputs.dtype.kind == "f" else as_floats(outputs)
 
 

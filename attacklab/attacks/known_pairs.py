@@ -74,10 +74,10 @@ def position_chunks(target: Target, probe: Probe, chunks: int = 600) -> Iterator
 def missing_clip(target: Target, probe: Probe, size: int = 1 << 15, widths: float = 2.0**30) -> Iterator[Scenario]:
     """A record outside the bounds counts at its full value, because it is clipped on one side only or not at all.
 
-    All records lie at one bound, and one of them is moved 2^30 widths of the range outside it, where it must count as
-    that bound; if the claim holds for add-remove only, it is added. Only where a mechanism refuses to answer for a few
-    records there are many. A negative result does not rule out a missing clip nearer to the range, nor one hidden by
-    a clamp of the answer.
+    All records lie at one bound. One of them is moved outside it by 2^30 widths of the range, where it must count as
+    that bound. If the claim holds for add-remove only, such a record is added instead. There are few records, or many
+    if the target fails on few. A negative result does not rule out a missing clip nearer to the range, nor one hidden
+    by a clamp of the answer.
     """
     lower, upper = bounds_of(target)
     relation = target.relation or Relation.SUBSTITUTE

@@ -140,7 +140,7 @@ def _most_apart(target: Target, probe: Probe) -> list[NeighbouringPair]:
 
 
 def _pairs(target: Target) -> Iterator[NeighbouringPair]:
-    """The declared pairs, and pairs of records at two bounds; for another input, the pairs of its domain."""
+    """The declared pairs, then pairs of records at the two bounds; if inputs are not records, pairs of the domain."""
     yield from target.pairs
     domain = target.domain
     if target.kind is not Kind.DATASET:

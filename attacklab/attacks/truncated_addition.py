@@ -162,7 +162,7 @@ class TruncatedAddition(OfKinds, kinds={Kind.SELECTION}):
 
 @dataclass(frozen=True)
 class _Scale:
-    """Depths in a unit whose small multiples are exact.
+    """The unit in which depths below the best utility are counted; its small multiples are exact.
 
     Attributes:
         target: the target.
@@ -279,7 +279,7 @@ def _deviations(point: PrivacyClaim, first: float, second: float, trials: int) -
 
 
 def _on_ladders(scale: _Scale, probe: Probe) -> Iterator[Scenario]:
-    """The scenario of the first ladder on which weights may be lost; all that lies deeper is lost on both inputs."""
+    """The scenario of the first ladder with weights that may be lost; deeper ladders lose them on both inputs."""
     for rungs in LADDERS:
         with contextlib.suppress(StopIteration):
             yield next(_on_ladder(scale, probe, rungs))

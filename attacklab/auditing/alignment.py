@@ -62,7 +62,7 @@ Audit: TypeAlias = Callable[..., Sequence[Finding]]
 
 
 class _TooSlow(BaseException):
-    """The time was up before a sample was drawn; not an `Exception`, so that nothing takes it for the target's own."""
+    """The time ran out before a sample was drawn; not an `Exception`, so that no handler takes it for the target's."""
 
 
 @dataclass
@@ -82,7 +82,7 @@ class _Study:
         return run(lambda input_, rng: next(iter(self.target.release(input_, 1, rng))), input_, draws)
 
     def spent(self) -> str:
-        """What is spent, so that no more pairs are begun; empty if they may be."""
+        """Why no more pairs are begun: the runs or the time are used up. Empty if more may be begun."""
         if self.examined and self.runs >= MOST_RUNS:
             return f"after {MOST_RUNS:,} runs"
         return "as the time was up" if self.examined and own_seconds() > self.until else ""
@@ -94,7 +94,7 @@ class _Study:
         return made
 
     def worst(self) -> list[tuple[NeighbouringPair, Examined]]:
-        """The pairs without a witness, the dearest first."""
+        """The pairs whose noise could not be aligned: the worst status first, then the largest cost."""
         without = [(pair, made) for pair, made in self.examined if made.status > Status.ALIGNED]
         return sorted(without, key=lambda one: (-one[1].status, -_size(one[1].cost)))
 
@@ -119,14 +119,14 @@ def alignment(
     The pairs: declared ones, pairs of the domain, the worst pairs of floats, and what a search finds.
 
     Args:
-        target: what is examined; in this process, as its draws are watched.
-        audit: runs the black box on a target that releases rounded outputs of the pairs without a witness.
-        seed: of all draws.
-        seconds: how long it may take, about; half of it for aligning. It is meant as a last resort, because what is
-            found may then not be found again.
-        trials: the black box judges an event on this many outputs of either input at most.
+        target: the target; it runs in this process, so that its draws can be watched.
+        audit: runs the black box on the pairs without a witness, with rounded outputs.
+        seed: the seed of all draws.
+        seconds: about how long it may take; aligning takes up to half of it. Use it as a last resort, because another
+            run may then give another finding.
+        trials: the most outputs of each input on which the black box judges an event.
         alpha: the probability of a false alarm.
-        again: the line that replays it, given the trials.
+        again: takes the number of trials and returns the command line that replays the finding.
 
     Raises:
         UsageError: no pair is known.
@@ -242,10 +242,10 @@ def _sampled(study: _Study, site: Site, audit: Audit, rounds: Sequence[int], alp
 
 
 def _rounded(study: _Study, pairs: Sequence[NeighbouringPair], scale: float | None) -> Target:
-    """A target that releases outputs whose floats are rounded; as they are where no noise has a density.
+    """A target that rounds every float in its outputs; without a scale, it rounds nothing.
 
-    It draws one output, then as many as before again, and looks at the clock each time. Python's, numpy's and torch's
-    global generators are seeded, for code that draws from them.
+    It draws one output, then doubles the number of outputs, and checks the time before each step. Python's, numpy's and
+    torch's global generators are seeded, for code that draws from them.
     """
     target = study.target
 
@@ -301,7 +301,7 @@ def _finding(
 
 
 def _own_line(made: Examined) -> Site:
-    """The line of the dearest draw, or of the first."""
+    """The source line of the draw whose shift costs most; if no cost is known, of the first draw."""
     if by_unit := made.by_unit:
         return max(by_unit, key=by_unit.__getitem__).key[0][0]
     return made.run.draws[0].site if made.run.draws else NOWHERE

@@ -270,7 +270,7 @@ def _turns(
 
 
 def _judge(turns: Sequence[Turn], trials: int | None) -> None:
-    """Let each attack judge what it planned; until one refutes the claim where outputs are slow."""
+    """Let each attack judge what it planned. If outputs are slow, stop at the first attack that refutes the claim."""
     slow = trials is None and _is_slow(turns)
     if slow:
         turns = _black_box_first(turns)

@@ -54,7 +54,7 @@ def calibrate(
         return
     known = quantity(about)
     if target is None:
-        raise UsageError(f"give the formula of {known.signature}: a TARGET")
+        raise UsageError(f"TARGET is missing; name the function that computes {known.signature}")
     files = Files(json)
     with only_findings_on_output():
         findings = calibrated(known, load_function(target), name=target)

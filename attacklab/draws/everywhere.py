@@ -17,12 +17,12 @@ Undo = list[Callable[[], object]]
 
 
 def exchange(pairs: Iterable[tuple[Any, Any]], undo: Undo, *, in_modules_only: bool = False) -> None:
-    """Put the second of each pair wherever the first is held.
+    """Replace the first object of each pair by the second wherever something refers to it.
 
     Args:
-        pairs: what is held, and what is to be held instead.
-        undo: is given what puts everything back.
-        in_modules_only: whether variables of modules alone are exchanged, and not those of this package.
+        pairs: pairs of an old object and the new one.
+        undo: a list; functions that restore the old objects are appended to it.
+        in_modules_only: replace only in the variables of modules, and not in this package.
     """
     olds, news = zip(*pairs, strict=True)
     while olds:
@@ -63,7 +63,7 @@ def is_held_by_code(value: Any, own: list[Any]) -> bool:
 
 
 def _exchanged_in(holder: Any, instead: dict[int, Any], undo: Undo) -> Any:
-    """Exchange what a holder holds. Returns what to put in its place if it cannot be changed, else None."""
+    """Replace the objects that a holder refers to. Returns a new holder if this one cannot be changed, else None."""
     if type(holder) is tuple:
         return tuple(instead.get(id(value), value) for value in holder)
     if isinstance(holder, MethodType | BuiltinMethodType):
@@ -88,7 +88,7 @@ def _exchanged_in(holder: Any, instead: dict[int, Any], undo: Undo) -> Any:
 
 
 def _put(setter: Callable[[Any], object], value: Any, instead: dict[int, Any], undo: Undo) -> None:
-    """Set what stands for a value, if anything does."""
+    """Set the replacement of a value, if it has one, and note how to undo it."""
     if id(value) in instead:
         setter(instead[id(value)])
         undo.append(functools.partial(setter, value))

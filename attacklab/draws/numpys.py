@@ -1,7 +1,7 @@
 """numpy's generators, watched: each method draws noise at location 0, or indices, and records the law.
 
-A generator that outlives a run begins anew in each, as in a process of its own: at a fresh state, or at its first one
-where its seed is a number in the code.
+A generator that outlives a run starts anew in each run, as in a new process. If its seed is a number in the code, it
+starts from its first state; otherwise it starts from a fresh one.
 """
 
 from __future__ import annotations

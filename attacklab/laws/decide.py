@@ -102,7 +102,7 @@ def certify(epsilon: Any, delta: Any, p: Law, q: Law) -> Closeness:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """How much of a claim's parameter two laws need at least, rounded down; what is claimed; the order."""
+    """The least parameter (ε, μ or ρ) that two laws allow, rounded down; the claimed one; the Rényi order, if any."""
 
     symbol: str
     lower: float
@@ -117,11 +117,11 @@ class Ruling:
     Attributes:
         decision: proved if the claim holds wherever the unresolved mass lies, refuted if it fails wherever that lies.
         kept_with_slack: whether the claim holds with the slack added to each of its δ.
-        event: the outcomes that one law gives likelier than allowed, where one event shows that.
-        reverse: whether it is the second law that does.
-        need: how much of the claim's parameter the laws need; None where an (ε, δ) says it.
-        certificate: what was found at the (ε, δ) that decides; None where none does.
-        point: that (ε, δ).
+        event: an event that one law makes more likely than the claim allows; empty if no single event shows it.
+        reverse: whether that law is the second one.
+        need: the least parameter that the laws allow; None if an (ε, δ) decides instead.
+        certificate: what was found at the (ε, δ) that decides; None if no (ε, δ) does.
+        point: the (ε, δ) that decides.
     """
 
     decision: Decision

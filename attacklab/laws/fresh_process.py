@@ -36,14 +36,14 @@ def require_agreement(
 ) -> list[int]:
     """Find laws anew in other processes, and compare them with plain runs there.
 
-    The laws are those of `sampler(input, bits)`; `find` finds that of a sampler without arguments. It took `found_in`
-    seconds here. The plain runs of one input take at most `seconds`.
+    The laws are of `sampler(input, bits)` for each input; `find` takes the sampler with its input bound. Finding the
+    laws took `found_in` seconds in this process. The plain runs of one input take at most `seconds`.
 
     Returns:
         How many plain runs of each input were made.
 
     Raises:
-        LawError: a law is another there, or none; or plain runs contradict it, or fail, or do not end.
+        LawError: another process finds a different law or none; or plain runs contradict a law, fail or do not end.
         CannotBeSent: the sampler or its arguments cannot be sent to another process.
     """
     longest = len(inputs) * seconds + _LONGEST_RUN + _SLOWER * found_in

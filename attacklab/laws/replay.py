@@ -1,9 +1,9 @@
-"""Every path of a law is played twice: after the search, again on plain integers, before its mass counts.
+"""Every path of a law is played twice: in the search, and again on plain integers before its mass counts.
 
-A law is found with undecided integers and with called laws in the place of called samplers. The second play hands out
-plain integers, and gives the outcomes of called samplers at once. One source serves all runs, as in production code. A
-sampler that can tell the difference, keeps state, or draws elsewhere then gives another outcome, or draws something
-else, and is refused.
+The search hands out integers whose bits are not decided yet, and replaces each called sampler by its law. The second
+play hands out plain integers, and gives the outcomes of called samplers at once. One source serves all runs, as in
+production code. If a sampler can tell the difference, keeps state or draws elsewhere, its outcome or its draws differ
+in the second play, and it is refused.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class Replays:
 
 
 def _script(leaf: Leaf, values: tuple[int, ...]) -> Script:
-    """What a run draws that draws these values."""
+    """The script of a run that draws these values."""
     script: Script = []
     for event, value in zip(leaf.events, values, strict=True):
         if type(event) is Drawn:

@@ -38,7 +38,7 @@ def _drawing_from(rng: np.random.Generator) -> Iterator[None]:
 
 
 def _repeated(made: Any) -> Any:
-    """A release: what `made` gives for an input is called once an output."""
+    """A release that calls `made(input)` once, and the function that it returns once for each output."""
 
     def release(input_: Any, trials: int, rng: np.random.Generator) -> Any:
         with _drawing_from(rng):

@@ -4,11 +4,11 @@ Each scale is the least at which the map declares no more than the claim. Answer
 NaN, as the interface requires; sums and means impute NaN, clamp, and take the number of records as public: neighbours
 differ in one record, at symmetric distance 2. The library draws from the operating system and cannot be seeded.
 
-Mechanisms whose names end in `_zcdp` claim the ρ that the map declares. For `make_noisy_max` that is ε²/8, which holds
-of the exponential mechanism; version 0.15.1 drew by permute-and-flip, of which it does not hold (opendp issue 2911).
-`laplace_integer_of_3` and the like spend that part of ε on one answer, at a whole scale where ε is 1: up to version
-0.14.1 integer noise was biased there, because a dependency divided big rationals wrongly (opendp issue 2638). Version
-0.4 is here for its Laplace noise over floats, which other code computed.
+Mechanisms whose names end in `_zcdp` claim the ρ that the map declares. For `make_noisy_max` that is ε²/8, which is
+true of the exponential mechanism. Version 0.15.1 drew by permute-and-flip, for which it is false (opendp issue 2911).
+`laplace_integer_of_3` spends ε/3 on one answer, and so on; if ε is 1, the scale is an integer. Up to version 0.14.1
+integer noise of such a scale was biased, because a dependency divided big rationals wrongly (opendp issue 2638).
+Version 0.4 is included because other code computed its Laplace noise over floats.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _noise(type_: type, measurement: Any, **claim: Any) -> dict[str, Any]:
 
 
 def _over(make: str, type_: type, metric: str, **options: Any) -> tuple[Any, Any]:
-    """The prelude, and what makes a measurement of a scale over vectors of integers, or of floats that are not NaN."""
+    """OpenDP's prelude, and a function from a scale to a measurement of vectors of integers or of non-NaN floats."""
     dp = _prelude()
     domain = dp.vector_domain(dp.atom_domain(T=type_, **({"nan": False} if type_ is float else {})))
     space = domain, getattr(dp, metric)(T=float if metric == "l2_distance" else type_)

@@ -230,15 +230,15 @@ class Laws(Shown):
 
 @dataclass(frozen=True, kw_only=True)
 class Alignment(Shown):
-    """The line that two runs with the same noise point at, and what is lost there.
+    """The line of code at fault, found by running two inputs with the same noise, and the privacy loss.
 
     Attributes:
-        file: of the source.
-        line: the line to look at, from 1.
-        source: its text.
-        loss: what is lost.
-        claimed: what the claim allows of that.
-        samples: what fresh outputs showed besides, where they were asked.
+        file: the source file.
+        line: the number of the line, from 1.
+        source: the text of the line.
+        loss: the privacy loss, in words; empty if it is not known.
+        claimed: the claim, in words.
+        samples: what fresh outputs showed; None if none were drawn.
     """
 
     file: str
@@ -650,4 +650,4 @@ def _rounded(bound: float, digits: int, rounding: str) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
-    raise UsageTypeError(f"a record cannot hold a {type(value).__name__}")
+    raise UsageTypeError(f"findings in JSON cannot hold a {type(value).__name__}; use numbers, strings and lists")

@@ -101,7 +101,7 @@ def read(value: Any) -> Any:
     if value.keys() in ({"array", "shape", "bytes"}, {"array", "shape", "values"}):
         return _array(**value)
     if len(value) != 1 or value.keys() - _READERS.keys():
-        raise ValueError("is an object of an unknown form")
+        raise ValueError("is an object of a form that the protocol does not have (docs/reference/protocol.md)")
     ((word, held),) = value.items()
     return _READERS[word](held)
 

@@ -60,8 +60,8 @@ def chosen_finding(findings: Sequence[Finding], attack: str | None = None) -> Fi
     able = [finding for finding in named if finding.spec and finding.pair and (finding.samples or finding.shown.code)]
     if not able:
         raise UsageError(
-            f"{len(violated)} of {len(findings)} findings are violated, but a script can show none"
-            f"{f' of {attack}' if attack else ''}: it needs a pair, an event and the name of a target; "
+            f"no script can be written{f' for {attack}' if attack else ''}: {len(violated)} of {len(findings)} "
+            "findings refute a claim, and a script needs one with a pair, an event and the name of a target; "
             "write the findings with attacklab audit --json"
         )
     return best(able) or able[0]

@@ -119,7 +119,7 @@ def _flat(output: Any) -> tuple[tuple[int, ...], list[Fraction | str]]:
     parts = list(map(_flat, output))
     shapes = {shape for shape, _ in parts} or {()}
     if len(shapes) > 1:
-        raise TypeError("its parts are of different lengths")
+        raise TypeError("its nested lists have different lengths")
     return (len(parts), *shapes.pop()), [number for _, numbers in parts for number in numbers]
 
 

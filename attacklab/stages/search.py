@@ -383,7 +383,7 @@ def _searched(study: _Study) -> None:
 
 
 def _records_like(stage: Stage, values: list[Any]) -> st.SearchStrategy[Any]:
-    """What draws records: these values, and where the domain is one of numbers, those between them."""
+    """A strategy that draws these values and, if the domain is numeric, numbers between them."""
     records = st.sampled_from(values)
     kinds: dict[Any, Any] = {float: st.floats, int: st.integers} if isinstance(stage.domain, Domain | type) else {}
     for kind, between in kinds.items():

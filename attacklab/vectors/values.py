@@ -52,7 +52,7 @@ def written(value: Any) -> Any:
     exact: Any = value
     if hasattr(exact, "denominator"):
         return str(Fraction(int(exact.numerator), int(exact.denominator)))
-    raise UsageError(f"vectors hold no {type(value).__name__}: {value!r}")
+    raise UsageError(f"test vectors cannot hold a {type(value).__name__}: {value!r}; use numbers, bools and lists")
 
 
 def read_value(text: Any) -> Any:

@@ -1,6 +1,6 @@
-"""Which code a certificate speaks of: a hash of each file, and the name and the file's hash of each function of others.
+"""The code that a certificate covers: a hash of each file; for each function from outside, its name and file's hash.
 
-A hash is that of the syntax tree, docstrings left out; the checker has a program of its own for it.
+The hash is of the syntax tree without docstrings. The checker computes it with its own program.
 """
 
 from __future__ import annotations

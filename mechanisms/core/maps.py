@@ -16,7 +16,7 @@ from mechanisms.core.term import Mechanism
 
 @dataclass(frozen=True)
 class Quotient:
-    """A released total over a released count, from `origin` on, clamped to bounds; a count below 1 counts as 1."""
+    """A released total divided by a released count (at least 1), plus `origin`, clamped to bounds."""
 
     lower: float
     upper: float

@@ -45,7 +45,7 @@ class Noise:
         return bits.call(invert, self.law)
 
     def add(self, values: NDArray[np.int64], bits: RandomBits) -> None:
-        """Add to each of many integers noise of its own, brought to ±2^62 where it is beyond."""
+        """Add independent noise, clamped to ±2^62, to each of many integers."""
         self.table.add(values, bits)
 
     def many(self, draws: int, bits: RandomBits) -> NDArray[np.int64]:

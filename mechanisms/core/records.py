@@ -196,7 +196,7 @@ class Histogram(Query[NDArray[np.int64]]):
 
 @dataclass(frozen=True)
 class Counts(Query[NDArray[np.int64]]):
-    """Counts that the caller has taken, of which one record moves one by 1: a histogram whose cells are not listed."""
+    """Counts that the caller computed, as a histogram without a list of cells; one record moves one count by 1."""
 
     relation: ClassVar[Relation] = "answers"
     grid: ClassVar[Grid] = Grid(0)

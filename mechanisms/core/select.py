@@ -206,7 +206,7 @@ class Selection:
     def _complete(
         self, selected: NDArray[np.int64], words: NDArray[np.uint64], rows: NDArray[np.int64], bits: RandomBits
     ) -> None:
-        """Settle the words that lie behind all outcomes' ends; what they do not select is drawn again."""
+        """Settle each word beyond the ends of all outcomes; draw again for a word that selects no outcome."""
         if selected.max(initial=0) < self.outcomes:
             return
         for place in np.flatnonzero(selected == self.outcomes).tolist():
@@ -223,7 +223,7 @@ class Selection:
         return outcome if outcome < self.outcomes else self._settled(row, word, bits)
 
     def _settled(self, row: int, word: int, bits: RandomBits) -> int | None:
-        """Return the outcome of a word that lies behind all outcomes' ends, or none."""
+        """Return the outcome of a word beyond the ends of all outcomes, or REJECTED."""
         sure = self.below[row]
         others = (sure >> self.width) + 4
         total = int(sure.sum())

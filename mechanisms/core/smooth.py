@@ -52,7 +52,7 @@ class Smooth(OfQuery):
 
     @property
     def claim(self) -> ApproximateDP:
-        """(ε, 2·e^(−Jε/2)), rounded up."""
+        """(ε, 2·e^(−Jε/2)), rounded up; J is `smoothing`."""
         return ApproximateDP(self.epsilon, 2 * exp_above(-self.smoothing * self.epsilon / 2))
 
     def bound(self, data: Any) -> Fraction:

@@ -63,7 +63,7 @@ class Table:
         self._ends = np.array([*accumulate(shares, initial=self.limit)][1:], dtype=np.uint64)
 
     def add(self, values: NDArray[np.int64], bits: RandomBits) -> None:
-        """Add to each of many integers independent noise of at most 2^62 in size: what is beyond is brought there.
+        """Add independent noise, clamped to ±2^62, to each of many integers.
 
         The words are taken in chunks that stay in a core's cache. Open words are kept with their places among all
         values, and decided after the last chunk.

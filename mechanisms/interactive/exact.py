@@ -29,10 +29,10 @@ def offers(seen: Sequence[int]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Adversary:
-    """Asks for randomized responses, the first that it offers and the budget allows.
+    """Asks for randomized responses: each time, the first one in `offers` that the budget allows.
 
     Args:
-        unit: ε of a unit of the budget.
+        unit: the ε of one unit of the budget.
     """
 
     unit: Fraction

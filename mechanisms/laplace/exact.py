@@ -93,10 +93,10 @@ def exact_two_sided_geometric(
 
 
 def exact_dyadic_geometric(*, ratio: Number, lower: Number, upper: Number, grid: Grid = WHOLE_NUMBERS) -> Kernel:
-    """Return an answer that moves by a step at most, with geometric noise of a short ratio q: ln(1/q)-DP.
+    """Return an answer of sensitivity one step plus geometric noise of a dyadic ratio q = x/2^y: ln(1/q)-DP.
 
-    Noise of m ≥ 1 or more has the probability A·q^m, with A = 1/(1 + q) rounded up to 2y + 2 bits, and so has that of
-    −m or less. All of it is in multiples of 2^−W, W = y·(R + 2) + 2, R the length of the range in steps.
+    For m ≥ 1 the noise is at least m with probability A·q^m, and at most −m with the same; A is 1/(1 + q) rounded up to
+    2y + 2 bits. All probabilities are multiples of 2^−W, W = y·(R + 2) + 2, if the range is R steps long.
     """
     q, (first, length) = dyadic("ratio", ratio), _range(lower, upper, grid)
     precision = 2 * q.denominator.bit_length()

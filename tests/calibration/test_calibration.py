@@ -170,7 +170,7 @@ def failing(scale, sensitivity): raise KeyError(scale)
         ("laplace_epsilon formulas.py:importing", "usage", "cannot be called: ModuleNotFoundError"),
         ("laplace_epsilon formulas.py:failing", 2, "the formula raised KeyError"),
         ("laplace_epsilon formulas.py:refusing", 2, "the formula refused all arguments"),
-        ("laplace_epsilon", "usage", "give the formula of laplace_epsilon"),
+        ("laplace_epsilon", "usage", "name the function that computes laplace_epsilon"),
         ("laplace math:sqrt", "usage", "there is no quantity 'laplace'"),
         ("gauss_sigma math:sqrt", "usage", "did you mean 'gaussian_sigma'"),
         ("laplace_epsilon formulas.py:NUMBER", "usage", "is an int, not a function"),

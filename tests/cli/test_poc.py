@@ -60,7 +60,7 @@ def test_what_cannot_be_shown_is_refused_in_one_line(attacklab: Any, folder: Pat
     )
     for attack, kept, said in (
         ("precision", findings, "none of precision that is has a pair"),
-        (None, [replace(finding, verdict=Verdict.NOT_DETECTED)], "0 of 1 findings are violated"),
+        (None, [replace(finding, verdict=Verdict.NOT_DETECTED)], "0 of 1 findings refute a claim"),
         *((None, [kept], "too rare to be seen again") for kept in (rare, rarer)),
     ):
         (folder / "kept.json").write_text(to_text(record(kept)))

@@ -77,7 +77,7 @@ def candidate_events(
     Args:
         first: outputs for one input of a pair, at least 4.
         second: the same number of outputs for the other input.
-        claims: what is promised of one output, at the points of its privacy profile.
+        claims: the claim for one output, at the points of its privacy profile.
         most: the largest number of candidates to return, unless an ε is to be proved.
         proving: whether to rank them by the ε that they promise to prove, at the δ of the first point, rather than by
             how soon they refute the claim; and to learn rules that take longer.
@@ -137,7 +137,7 @@ def _clearest(
 
 @dataclass(frozen=True, slots=True)
 class _Ranked:
-    """The best half-line or value of a score, its clarity, and how often it held outputs of either input."""
+    """The best half-line or value of a score, its clarity (see `Candidate`), and its number of hits for each input."""
 
     score: Score
     low: float
@@ -222,8 +222,8 @@ def _clarity(
 ) -> Doubles:
     """The expected evidence of one trial, at the rates seen.
 
-    A fraction of a hit and of a miss is added on both sides: as much as a rate that just keeps the claim would show of
-    the second input, were half a hit added. So it drowns no event at a large ε, where a whole one would.
+    For each input, 1/(2 + 2e^ε) of a hit and as much of a miss are added, so that no rate is 0 or 1. The fraction falls
+    as ε grows: at a large ε, half a hit would hide events.
     """
     added = 0.5 / (1 + math.exp(min(700.0, max(claim.epsilon for claim in claims))))
     rates = [(hits + added) / (trials + 2 * added) for hits in (first, second)]

@@ -50,7 +50,7 @@ DIFFERENCES = 8  # how many differences of two numbers next to each other are fe
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One number an output.
+    """One number for each output.
 
     Attributes:
         description: what it is, in words.
@@ -190,7 +190,7 @@ class _Walk:
         yield from self._read_off(remainders(known), steps, f"of {words}")
 
     def _read_off(self, reads: Reads, steps: tuple[Step, ...], words: str) -> Found:
-        """A feature for each thing read off the values at the end of a path, and if it is a number, printed or not."""
+        """A feature for each reader of the values at the end of a path, and whether it reads a number in them."""
         for name, read in reads:
             yield self._feature(f"{name} {words}", steps, read), name.startswith("number")
 

@@ -56,13 +56,13 @@ lengths: Final = _of(str | bytes | list | tuple | dict | frozenset | np.ndarray,
 
 
 def signs_of_zeros(values: Values) -> NDArray[np.float64]:
-    """The sign bit of each zero, which a comparison does not tell; NaN for other numbers."""
+    """The sign bit of each zero, which comparing does not show; NaN for other numbers."""
     numbers = as_numbers(values)
     return np.where(numbers == 0, np.signbit(numbers), math.nan)
 
 
 def type_codes(values: Values, *, names: tuple[str, ...]) -> NDArray[np.float64]:
-    """The place of each value's type among some names."""
+    """The index of each value's type in a tuple of type names; NaN if the type is not there."""
     codes = {name: float(place) for place, name in enumerate(names)}
     return _each(values, lambda value: math.nan if value is MISSING else codes.get(kind_name(value), math.nan))
 
@@ -193,7 +193,7 @@ def _of_hash(text: str) -> float:
 
 
 def text_of(number: float) -> str | None:
-    """The text that a number stands for; None if too many were read."""
+    """The text whose hash is this number; None if that text was not kept, because only the first few are."""
     return _TEXTS.get(number)
 
 

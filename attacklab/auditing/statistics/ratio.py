@@ -62,9 +62,9 @@ class Reading:
         return 0.0 if problem is None else _lower_bound(problem, more, less, alpha)
 
     def guessed(self, counts: Counts, delta: float, alpha: float) -> float:
-        """About the bound, at no cost, and without a promise; never negative.
+        """A quick estimate of the bound on ε, which may be wrong; never negative.
 
-        It is what was seen, less the root of the sum of squares of what a bound on either probability alone takes off.
+        It is ln((p − δ)/q) at the rates seen, less √(a² + b²): a bound on p alone takes off a, a bound on q alone b.
         """
         (p, p_low), (q, q_high) = _seen_and_bound(*self._hits(counts), counts.trials, alpha)
         if p_low <= delta:

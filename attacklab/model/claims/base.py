@@ -182,10 +182,10 @@ LARGEST_EXPONENT = math.log(sys.float_info.max)
 def grid_of_points(delta_at: Callable[[float], float]) -> tuple[float, ...]:
     """The ε at which events are judged by a profile: 0, and a geometric grid up to where δ is too small to be seen.
 
-    They have three digits, so that texts say them exactly.
+    Each ε has three digits, so that messages print it exactly.
 
     Args:
-        delta_at: the profile, or anything near it.
+        delta_at: the profile δ(ε), or an approximation of it.
     """
     farthest = 2.0**-40
     while delta_at(farthest) > LEAST_DELTA and farthest < LARGEST_EPSILON:
@@ -215,15 +215,15 @@ def require_real(name: str, value: object) -> float:
 def directions(
     first: tuple[Probability, Probability], second: tuple[Probability, Probability]
 ) -> tuple[tuple[Probability, Probability], ...]:
-    """The four inequalities that a claim makes of one event: for it and its complement, each in both directions.
+    """The four inequalities of a claim for one event: for the event and its complement, each in both directions.
 
     Args:
-        first: lower and upper bounds on P[E], numbers or arrays; twice the same where it is known.
-        second: those on Q[E].
+        first: lower and upper bounds on P[E], numbers or arrays; both are P[E] if it is known.
+        second: lower and upper bounds on Q[E], in the same form.
 
     Returns:
-        Four pairs: a probability of at least the first number under one input is at most the second under the other.
-        The claim is refuted if `excess` of one of them is above 0.
+        Four pairs: a lower bound on a probability under one input, and an upper bound on it under the other input.
+        The claim is refuted if the `excess` of one pair is above 0.
     """
     (p_low, p_high), (q_low, q_high) = first, second
     return (p_low, q_high), (1 - p_high, 1 - q_low), (q_low, p_high), (1 - q_high, 1 - p_low)

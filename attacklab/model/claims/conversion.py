@@ -65,7 +65,7 @@ def delta_bound(claim: RenyiClaim, epsilon: float) -> Interval:
 
 
 def tangent_bound(claim: RenyiClaim, less: float, fade: float, epsilon: Number) -> Interval:
-    """The most that p − e^ε·q may be by one tangent, whatever it is."""
+    """An upper bound on p − e^ε·q from one tangent; the bound holds for every tangent, good or bad."""
     alpha, faded = Interval.of(less) + 1, (-Interval.of(fade)).exp()
     log_r = (1 / Interval.of(less)).log1p() + epsilon + (1 - faded).log()
     log_r = log_r - (1 - (-(alpha / less * fade)).exp()).log()

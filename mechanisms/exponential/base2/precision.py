@@ -30,9 +30,9 @@ def worst_case_precision(eta: BaseTwoEta, spread: int, outcomes: int) -> int:
 def empirical_precision(eta: BaseTwoEta, spread: int, outcomes: int) -> int:
     """Find a power of two of bits at which MPFR computes the extreme sums without rounding (Algorithm 1).
 
-    The extreme sums are all but one outcome at weight 1, and these with one more at each weight of the range.
-    They hold the highest and the lowest bit that any sum has, so the precision found is enough for all sums, and
-    for two outcomes or more it is less than twice the least that is.
+    An extreme sum adds n − 1 weights of 1, and at most one more weight, which may be any in the range. These sums
+    have the highest and the lowest bit of any sum, so the precision found is enough for all sums. For two outcomes
+    or more it is less than twice the least precision that is enough.
     """
     _check(spread, outcomes)
     precision = 1
