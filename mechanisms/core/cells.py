@@ -1,24 +1,24 @@
-"""Cells of steps, and the words that each may be given: what a table of noise is made from.
+"""Cells: a law of noise is cut into runs of steps, and each run gets some of the 2^64 words of a table.
 
-The steps are cut into cells of W = 2^j: the steps start … start + W − 1, start a multiple of W. In each cell the law
-lies above a line, and the cell is given at most what the line allows, in words of which there are 2^64:
+A cell is the steps start … start + W − 1, where W = 2^j and start is a multiple of W. In each cell a line bounds the
+law from below. A cell gets at most the probability below its line, as a number of words of probability 2^−64 each:
 
-- `each`: m words for each of its steps;
-- `even`: words that leave all its steps alike probable;
-- `ramp`: words that make its step the greater one of two uniform numbers below W, counted from the end far from 0. That
-  one is i with probability (2i + 1)/W².
+- `each`: m words for every step of the cell;
+- `even`: words that choose a step of the cell uniformly;
+- `ramp`: words that choose the step by the greater one of two uniform numbers below W, counted from the end far from
+  0. This number is i with probability (2i + 1)/W².
 
-*Why no step is given more than it has.* Let a cell reach from its end near 0, with probability a, to its far end, with
-b ≤ a. There the law is log-concave, so at the part t of the way from far to near it is at least b^(1 − t)·a^t. That is
-at least
+*Why no step gets more than its probability.* Let a be the probability of the cell's end near 0, and b ≤ a the
+probability of its far end. The law is log-concave in between, so at a fraction t of the way from far to near it is at
+least b^(1 − t)·a^t. This is at least
 
 - b·(1 + t·ln(a/b)) ≥ b·(1 + t·2(a − b)/(a + b)), the line: e^x ≥ 1 + x, and ln x ≥ 2(x − 1)/(x + 1) for x ≥ 1;
-- 1/((1 − t)/b + t/a), the weighted harmonic mean, by which the ends of cells are bounded from the probabilities of
-  multiples of W. (Where W = 1 the ends are multiples, and the mean is exact.)
+- 1/((1 − t)/b + t/a), the weighted harmonic mean. It bounds the probability at the ends of cells from the
+  probabilities of multiples of W. (If W = 1, all ends are multiples, and the mean is exact.)
 
-Lower bounds of a and b will do, as the line at both ends grows with either. The step i from the far end is given
-m + even/W + ramp·(2i + 1)/W² words, which is linear in i as the line is; it is not above the line at i = 0 by the
-choice of m and even, and rises no faster by the choice of ramp. All that is divisions of integers, rounded down.
+Lower bounds of a and b are enough, as the line at both ends grows with a and with b. The step i from the far end gets
+m + even/W + ramp·(2i + 1)/W² words, which is linear in i like the line. By the choice of m and even it is not above
+the line at i = 0; by the choice of ramp it rises no faster. All of this is integer division, rounded down.
 
 Source: Devroye 1986, 'Non-Uniform Random Variate Generation', section II.4 (mixtures).
 """
@@ -35,11 +35,11 @@ from mechanisms.core.laws import HEIGHT_BITS, Law
 WORD = 64
 
 MOST_CELLS = 4000
-"""On either side of 0: so 2^13 slots suffice where at most one word in fifty is open."""
+"""The most cells on each side of 0: 2^13 slots are enough for a table if at most 2 % of words are `even` or `ramp`."""
 
 _FRACTION_BITS = HEIGHT_BITS - WORD
 _MARGIN = 1 << 32
-"""What a height is taken less, so that a check in another arithmetic, of an error below 2^−96, allows these words."""
+"""Subtracted from each height, so that a check in other arithmetic, with an error below 2^−96, allows these words."""
 
 _LEAST_TAIL = 2.0**-20
 _LEAST_MASS = 2.0**-65
@@ -47,7 +47,7 @@ _PRECISION = 128
 
 
 class Cell(NamedTuple):
-    """The first step of a cell, and its words; see the module."""
+    """The first step of a cell, and its numbers of words; see the module."""
 
     start: int
     each: int
@@ -56,12 +56,12 @@ class Cell(NamedTuple):
 
 
 class Cells:
-    """The cells of a law, from the lowest on, as many below 0 as above.
+    """The cells of a law in increasing order, with an equal number below 0 and from 0 on.
 
     Attributes:
-        width_bits: j.
-        bounds: at most 2^HEIGHT_BITS times the probabilities of 0, W, 2W, …
-        remaining: the probability that no cell is given.
+        width_bits: j, where a cell has W = 2^j steps.
+        bounds: integer lower bounds of 2^HEIGHT_BITS·P[N = k] for k = 0, W, 2W, …, which never increase.
+        remaining: the probability that is left when all cells have their words.
     """
 
     def __init__(self, law: Law) -> None:
@@ -82,11 +82,11 @@ class Cells:
 
     @property
     def width(self) -> int:
-        """W, how many steps a cell has."""
+        """W, the number of steps in a cell."""
         return 1 << self.width_bits
 
     def given(self, outcome: int) -> mpq:
-        """Return the probability of an outcome or more, of that which cells are given."""
+        """Return the probability that a word belongs to a cell and chooses a step of at least `outcome`."""
         middle = len(self.cells) // 2
         place, below = divmod(outcome, self.width)
         if not -middle <= place < middle:
@@ -98,7 +98,7 @@ class Cells:
 
 
 def _width_bits(law: Law) -> int:
-    """Return j: `MOST_CELLS` cells of 2^j steps leave out at most `_LEAST_TAIL` of a tail."""
+    """Return a j for which the tail beyond `MOST_CELLS` cells of 2^j steps is at most `_LEAST_TAIL`."""
     width_bits = max(int(law.spread) // MOST_CELLS, 1).bit_length() - 1
     while law.tail(MOST_CELLS << width_bits, _PRECISION).upper > _LEAST_TAIL:
         width_bits += 1
@@ -106,12 +106,12 @@ def _width_bits(law: Law) -> int:
 
 
 def _between(near: int, far: int, steps: int, width: int) -> int:
-    """Bound the law from below, this many steps on the way from `far` to `near`, by the harmonic mean."""
+    """Bound the law from below, `steps` of `width` steps on the way from `far` to `near`, by the harmonic mean."""
     return width * near * far // ((width - steps) * near + steps * far)
 
 
 def _cell(start: int, near: int, far: int, width: int) -> Cell:
-    """Return a cell with its words; `near` and `far` are the probabilities at its ends, in units of 2^−HEIGHT_BITS."""
+    """Return a cell; `near` and `far` bound the probabilities of its ends from below, in units of 2^−HEIGHT_BITS."""
     rise = 2 * far * (near - far)  # of the line from one end to the other, times near + far
     ramp = rise * width**2 // ((near + far) * max(width - 1, 1)) >> _FRACTION_BITS + 1
     words = far * width - -(-(ramp << _FRACTION_BITS) // width) >> _FRACTION_BITS  # for all steps, as at the far end

@@ -18,7 +18,7 @@ SCHEMA = "exact-term/2"
 
 
 def certificate(name: str, term: Mechanism) -> dict[str, Any]:
-    """Return the certificate of a term."""
+    """Return the certificate of a term, which it calls `name`, as a dictionary for JSON."""
     return {
         "schema": SCHEMA,
         "name": name,
@@ -31,7 +31,7 @@ def certificate(name: str, term: Mechanism) -> dict[str, Any]:
 
 
 def laws_of(term: Any) -> list[Law]:
-    """Return the different laws of noise that a term draws from, in the order in which its fields name them."""
+    """Return the distinct laws of noise that a term, or a tuple of terms, draws from, in the order of its fields."""
     if isinstance(term, Law):
         return [term]
     parts = term if isinstance(term, tuple) else ()

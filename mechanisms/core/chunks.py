@@ -1,4 +1,4 @@
-"""Sample and aggregate: a statistic of each chunk of the records; one person moves one chunk.
+"""Sample and aggregate: a statistic is computed on each chunk of the records, and a person is in one chunk alone.
 
 Sources: Nissim, Raskhodnikova and Smith 2007, 'Smooth Sensitivity and Sampling in Private Data Analysis', section 4;
 Near and Abuah, 'Programming Differential Privacy', section 8.5, for the mean as aggregation.
@@ -28,25 +28,25 @@ from mechanisms.core.term import Query, Relation
 class ChunkTotal(Query[int]):
     """The sum of a statistic's answers on chunks of people, each answer clamped to public bounds and rounded to a grid.
 
-    The data are pairs of a person and a value; a person may have many, and neighbours differ by all those of one
-    person. A person's chunk is a keyed hash of the person alone, so that every other chunk holds the same multiset of
-    values in both. Each value becomes a double by itself, −0 as 0 and every NaN as one, and the statistic gets them
-    sorted: it is given the same bits, and answers the same. What it raises or returns ends as an answer between the
-    bounds, the middle if it is none. So one answer moves, by the steps between the bounds at most.
+    The data are pairs (person, value). A person may have many pairs, and neighbours differ by all pairs of one person.
+    The chunk of a person is a keyed hash of the person alone, so all other chunks hold the same values in both
+    databases. Each value is rounded to a double; −0 becomes 0, and all NaNs are the same. The statistic gets the values
+    sorted, so for these chunks it sees the same bits and gives the same answer. The answer is the middle of the bounds
+    if a chunk is empty, or if the statistic raises or returns NaN or no number. So one person moves one answer.
 
-    Records may come without their people. Each is then a person of its own, told by its value and how many had that
-    value before: as a set these people are (v, j) for each j below the number of records v, whatever the order; so one
-    record less is one person less, (v, number of v − 1).
+    If `named` is False, the data are values alone, and each record is a person of its own: the records of value v are
+    the persons (v, 0), (v, 1), … The set of persons does not depend on the order of the records, and a database with
+    one record less has one person less.
 
     Args:
-        statistic: a function of the values of one chunk, doubles in increasing order with NaN behind, and of nothing
-            else; it keeps no state and prints nothing. Its warnings are dropped.
+        statistic: a function of the values of one chunk alone, an array of sorted doubles with NaNs last. It keeps no
+            state and prints nothing; its warnings are dropped.
         chunks: the public number of chunks.
-        key: at most 64 bytes, chosen without looking at the data.
-        lower: the least answer.
-        upper: the largest one, a whole number of steps above `lower`.
-        grid: the public grid of what answers have above `lower`.
-        named: whether the data name people.
+        key: the key of the hash, at most 64 bytes, chosen without looking at the data.
+        lower: the lower bound of answers.
+        upper: the upper bound of answers, a whole number of steps above `lower`.
+        grid: the public grid to which answer − lower is rounded.
+        named: whether the data are pairs (person, value).
     """
 
     statistic: Callable[[NDArray[np.float64]], Number]
@@ -71,16 +71,16 @@ class ChunkTotal(Query[int]):
 
     @property
     def relation(self) -> Relation:
-        """People, or records."""
+        """`people` if the data name them, else `add-remove`."""
         return "people" if self.named else "add-remove"
 
     @property
     def stability(self) -> int:
-        """The steps between the bounds."""
+        """The number of steps between the bounds: one answer moves by no more."""
         return self._total.stability
 
     def of(self, data: Any) -> int:
-        """Return the sum of what the answers have above `lower`, in steps."""
+        """Return the sum of answer − lower over all chunks, in steps."""
         chunks: list[list[float]] = [[] for _ in range(self.chunks)]
         pairs: Iterable[tuple[str, Number]] = data if self.named else numbered(data)
         for person, value in pairs:
@@ -88,7 +88,7 @@ class ChunkTotal(Query[int]):
         return self._total.of([self._answer(np.array(held, dtype=np.float64)) for held in chunks])
 
     def chunk_of(self, person: str) -> int:
-        """Return the number of a person's chunk."""
+        """Return the index of a person's chunk, from 0."""
         if type(person) is not str:
             raise TypeError(f"person must be a string, not {type(person).__name__}")
         digest = hashlib.blake2b(person.encode("utf-8", "surrogatepass"), digest_size=16, key=self.key).digest()
@@ -109,7 +109,7 @@ class ChunkTotal(Query[int]):
 
 
 def numbered(records: Numbers) -> list[tuple[str, float]]:
-    """Give each record a person of its own, whom the order of the records does not change; see `ChunkTotal`."""
+    """Return each record as a pair (person, value), each with a person of its own; see `ChunkTotal`."""
     seen: Counter[str] = Counter()
     people = []
     for value in map(nearest_double, vector("records", records)):
@@ -119,7 +119,7 @@ def numbered(records: Numbers) -> list[tuple[str, float]]:
 
 
 def nearest_double(number: Any) -> float:
-    """Return the double nearest to a number; one beyond all doubles is infinite, −0 is 0, and every NaN the same."""
+    """Return the double nearest to a number: ±∞ if it is beyond all doubles, 0 for −0, and `math.nan` for every NaN."""
     if number != number:
         return math.nan
     try:

@@ -1,10 +1,10 @@
-"""What a term promises of one release, in rational numbers, and what two promises together come to.
+"""Claims: what a term promises for one release, in rational numbers, and how claims compose and convert.
 
 Sources: Dwork and Roth 2014, theorems 3.14 and 3.16 (basic composition); Bun and Steinke 2016, 'Concentrated
 Differential Privacy', lemma 1.7 and proposition 1.4 (zCDP); Mironov 2017, 'Rényi Differential Privacy',
 proposition 1; Dong, Roth and Su 2022, 'Gaussian Differential Privacy', corollary 3.3; Canonne, Kamath and Steinke 2020,
 'The Discrete Gaussian for Differential Privacy', proposition 12 (the ε and δ of Rényi DP); Balle and Wang 2018,
-theorem 8 (those of normal noise).
+theorem 8 (δ(ε) of normal noise).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _Promise(ABC):
         raise ValueError(f"no rule composes {names}; restate one of the parts, for example by to_approximate(delta)")
 
     def _with(self, other: Claim) -> Claim | None:
-        """Compose with another claim: within one kind numbers add up, others add as zCDP; None if no rule applies."""
+        """Return the composition with another claim, by kind or else as zCDP; None if no rule applies."""
         if self == NOTHING:
             return other
         if type(self) is type(other):
@@ -57,7 +57,7 @@ class _Promise(ABC):
         return None if None in rhos else ZeroConcentratedDP(sum(filter(None, rhos), Fraction(0)))
 
     def within(self, promised: Claim) -> bool:
-        """Whether keeping this keeps another claim."""
+        """Whether this claim is known to imply another one, `promised`."""
         if isinstance(promised, ProfileDP):
             return all(map(self.within, promised.points))
         if isinstance(promised, ZeroConcentratedDP):
@@ -86,7 +86,7 @@ class ApproximateDP(_Promise):
         convert(self, _probability, "delta")
 
     def to_approximate(self, delta: Number) -> ApproximateDP:
-        """Return the same ε; see `_Promise`."""
+        """Return the same ε with another δ, which must not be smaller; see `_Promise`."""
         if self.delta > (wanted := _probability("delta", delta)):
             raise ValueError(f"a promise with delta = {self.delta} says nothing about a smaller one")
         return ApproximateDP(self.epsilon, wanted)
@@ -99,7 +99,7 @@ class ZeroConcentratedDP(_Promise):
     rho: Fraction
 
     def to_approximate(self, delta: Number) -> ApproximateDP:
-        """Convert at the order with nearly the least ε, where ρ·(α − 1)² = ln(1/δα); see `_Promise`."""
+        """Convert by Rényi DP at the α where ρ·(α − 1)² = ln(1/δα), which gives nearly the least ε; see `_Promise`."""
         wanted = _probability("delta", delta)
         if not self.rho or not wanted:
             return RenyiDP(Fraction(2), 2 * self.rho).to_approximate(wanted)
@@ -121,7 +121,7 @@ class RenyiDP(_Promise):
             raise ValueError(f"alpha of Rényi DP must be above 1, not {self.alpha}")
 
     def to_approximate(self, delta: Number) -> ApproximateDP:
-        """Return ε_α + ln(1 − 1/α) + ln(1/δα)/(α − 1), or 0 if that is less; see `_Promise`."""
+        """Return ε = max(0, ε_α + ln(1 − 1/α) + ln(1/δα)/(α − 1)), rounded up; see `_Promise`."""
         wanted = _probability("delta", delta)
         if not self.epsilon:
             return ApproximateDP(Fraction(0), wanted)
@@ -138,12 +138,12 @@ class RenyiDP(_Promise):
 
 @dataclass(frozen=True)
 class GaussianDP(_Promise):
-    """μ-GDP, by μ²."""
+    """μ-Gaussian DP, stored as μ²."""
 
     mu_squared: Fraction
 
     def to_approximate(self, delta: Number) -> ApproximateDP:
-        """Find ε by halving; see `_Promise`."""
+        """Find nearly the least ε with δ(ε) ≤ `delta` by bisection; see `_Promise`."""
         wanted = _probability("delta", delta)
         if self._delta(Fraction(0)) <= wanted:
             return ApproximateDP(Fraction(0), wanted)
@@ -155,7 +155,7 @@ class GaussianDP(_Promise):
         return normal_delta(epsilon, variance=1 / self.mu_squared) if self.mu_squared else Fraction(0)
 
     def within(self, promised: Claim) -> bool:
-        """Whether keeping this keeps another claim: (ε, δ)-DP by δ(ε) itself."""
+        """Whether this claim is known to imply another one; it implies (ε, δ)-DP if δ(ε) ≤ δ."""
         if isinstance(promised, ApproximateDP):
             return self._delta(promised.epsilon) <= promised.delta
         return super().within(promised)
@@ -173,7 +173,7 @@ class ProfileDP(_Promise):
             raise TypeError("points must be claims of ApproximateDP, at least one")
 
     def to_approximate(self, delta: Number) -> ApproximateDP:
-        """Return the point with the least ε among those of at most that δ; see `_Promise`."""
+        """Return the least ε of all points whose δ is at most `delta`; see `_Promise`."""
         wanted = _probability("delta", delta)
         if not (kept := [point.epsilon for point in self.points if point.delta <= wanted]):
             raise ValueError(f"no point of the profile has a delta of at most {wanted}")
@@ -189,19 +189,19 @@ Claim = ApproximateDP | ZeroConcentratedDP | RenyiDP | GaussianDP | ProfileDP
 
 
 def together(*claims: Claim) -> Claim:
-    """Return what several releases promise together, each of which may depend on those before it."""
+    """Return the claim of several releases together; each release may depend on the earlier ones."""
     return sum(claims, NOTHING)
 
 
 def _rho(claim: _Promise) -> Fraction | None:
-    """Return the ρ of zCDP that a claim implies."""
+    """Return the ρ of zCDP that a claim implies, or None if no rule gives one."""
     if isinstance(claim, ApproximateDP):
         return None if claim.delta else claim.epsilon**2 / 2
     return claim.rho if isinstance(claim, ZeroConcentratedDP) else None
 
 
 def _renyi(claim: _Promise, alpha: Fraction) -> Fraction | None:
-    """Return the ε at an order that a claim implies."""
+    """Return the ε of Rényi DP at order `alpha` that a claim implies, or None if no rule gives one."""
     if isinstance(claim, RenyiDP):
         return claim.epsilon if alpha <= claim.alpha else None
     rho = _rho(claim)
@@ -209,7 +209,7 @@ def _renyi(claim: _Promise, alpha: Fraction) -> Fraction | None:
 
 
 def _least(is_enough: Callable[[Root], bool], high: Root) -> Root:
-    """Return nearly the least number above 0 that is enough, where all larger ones are."""
+    """Return nearly the least number above 0 that is enough, if all larger ones are; the search starts at `high`."""
     low = high - high
     while not is_enough(high):
         low, high = high, 2 * high
@@ -220,12 +220,12 @@ def _least(is_enough: Callable[[Root], bool], high: Root) -> Root:
 
 
 def _above(number: Fraction) -> Fraction:
-    """Round up to a multiple of 2^−64, by one at least: whoever takes another order finds no larger δ."""
+    """Return the next multiple of 2^−64 above a number (0 for 0), so a check at nearly the same order has slack."""
     return Fraction(math.floor(number * 2**_EPSILON_BITS) + 1, 2**_EPSILON_BITS) if number else number
 
 
 def _number(name: str, value: object) -> Fraction:
-    """Take a number of a claim as the rational that it is."""
+    """Return a parameter of a claim as a rational; raise ValueError if it is below 0."""
     number = rational(name, value)
     if number < 0:
         raise ValueError(f"{name} of a claim must be at least 0, not {value}")
@@ -239,4 +239,4 @@ def _probability(name: str, value: object) -> Fraction:
 
 
 NOTHING = ApproximateDP(Fraction(0))
-"""The claim of what does not look at private data."""
+"""The claim of a mechanism that does not look at private data."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = __name__.rpartition(".core.")[0]
-"""The name of the package that holds this copy. Hashes replace it by `_own_copy`, and names by `mechanisms`."""
+"""The package that holds this copy of the code. For a hash it is written `_own_copy`, in a name `mechanisms`."""
 
 NAME = "mechanisms"
 
@@ -24,20 +24,20 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @cache
 def code_hashes() -> dict[str, str]:
-    """Return the hash of each file that a mechanism may run, by its path; no exact mechanism runs a naive twin."""
+    """Return {path: hash} for all files of the package except naive twins, which no exact mechanism runs."""
     files = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py"))
     kept = [file for file in files if not file.rpartition("/")[2].startswith("naive")]
     return {f"{NAME}/{file}": _hash(ROOT / file) for file in kept}
 
 
 def is_of_core(kind: type) -> bool:
-    """Whether a class is one of this package's, whose rules are known by name."""
+    """Whether a class is defined in this package's `core`; the checker knows the rules of these classes by name."""
     module = sys.modules.get(kind.__module__)
     return kind.__module__.startswith(f"{PACKAGE}.core.") and getattr(module, kind.__qualname__, None) is kind
 
 
 def named(function: Callable[..., Any] | type) -> tuple[str, str | None]:
-    """Return the name of a function or a class, and the hash of its file; None if that is not Python's."""
+    """Return `module:name` of a function or a class, and the hash of its file, or None if that is not a `.py` file."""
     if hasattr(function, "cache_info"):
         raise TypeError(f"{function!r} keeps what it returned, where 1 and True are one; give it without its cache")
     place, path = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
@@ -61,7 +61,7 @@ def _hash(path: Path) -> str:
 
 
 def _written(node: object) -> str:
-    """Write a syntax tree in one way on every version of Python."""
+    """Return a syntax tree, without docstrings, as text that is the same on every version of Python."""
     if isinstance(node, list):
         return f"[{','.join(_written(item) for item in node if not _is_docstring(item))}]"
     if isinstance(node, ast.Constant):

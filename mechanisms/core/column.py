@@ -1,4 +1,4 @@
-"""A column: one number of each record, by a public function of that record alone.
+"""A column: a public function turns each record into one number.
 
 Source: McSherry 2009, 'Privacy Integrated Queries', section 4.2 (Select: a map of records has stability 1).
 """
@@ -19,17 +19,17 @@ from mechanisms.core.term import Query, Relation
 
 @dataclass(frozen=True)
 class Column(Query[int]):
-    """A query on one number of each record.
+    """A total or a count of one number of each record.
 
-    The function is called with one record at a time. So a database with one record more has a column with one number
-    more, and one with another record a column with another number: neighbours stay neighbours, for any number of
-    records, and the column moves the query as far as records do. Where the function raises, or returns what is not a
-    number by its type, the number is NaN, which a total counts as its lower bound and a count leaves out.
+    The function is called with one record at a time. So adding, removing or replacing a record adds, removes or
+    replaces one number. Neighbouring databases have neighbouring columns, and the stability is the query's. If the
+    function raises, or returns a value whose type is not a number's, the number is NaN. A total counts NaN as its
+    lower bound, and a count leaves it out.
 
     Args:
-        query: a total or a count of numbers.
-        number: the function. It depends on its argument alone, keeps no state and prints nothing; its warnings are
-            dropped.
+        query: the total or the count of the numbers.
+        number: the function from a record to its number. It depends on the record alone, keeps no state and prints
+            nothing; its warnings are dropped.
     """
 
     query: Total | CountFrom

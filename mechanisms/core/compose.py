@@ -1,4 +1,4 @@
-"""Putting mechanisms together: in turn on the same data, by public maps of what was released, and as a session.
+"""Composition: several mechanisms on the same data, public maps of their outputs, and adaptive sessions.
 
 Sources: Dwork and Roth 2014, proposition 2.1 (post-processing) and theorem 3.16 (composition); Rogers, Roth, Ullman and
 Vadhan 2016, 'Privacy Odometers and Filters', section 3 (budgets that are spent adaptively).
@@ -47,7 +47,7 @@ class Both(Mechanism):
 
     @property
     def claim(self) -> Claim:
-        """The parts' claims together."""
+        """The composition of the parts' claims."""
         return together(*(part.claim for part in self.parts))
 
     def prepared(self, data: Any) -> InTurn:
@@ -62,24 +62,24 @@ class InTurn:
     parts: tuple[Prepared, ...]
 
     def one(self, bits: RandomBits) -> tuple[Any, ...]:
-        """Draw one output of each."""
+        """Draw one output of each part, as a tuple."""
         return tuple(part.one(bits) for part in self.parts)
 
     def many(self, trials: int, bits: RandomBits) -> tuple[Any, ...]:
-        """Draw several outputs of each, an array or a list a part."""
+        """Draw several outputs of each part: a tuple with what `many` of each part returns."""
         return tuple(part.many(trials, bits) for part in self.parts)
 
 
 @dataclass(frozen=True)
 class Mapped(Mechanism):
-    """A public function of what a mechanism releases: post-processing, which loses nothing.
+    """A public function of a mechanism's output: post-processing, which costs no privacy.
 
-    The function gets the released value and nothing else. It must be made of operations that work on numbers and,
-    elementwise, on arrays of them alike, and keep no state.
+    The function gets the output and nothing else, and keeps no state. Its operations must work on numbers, and
+    elementwise on arrays of numbers with the same results.
 
     Args:
-        mechanism: what is released.
-        function: the map.
+        mechanism: the mechanism whose output is mapped.
+        function: the map from an output to the released value.
     """
 
     mechanism: Mechanism
@@ -87,12 +87,12 @@ class Mapped(Mechanism):
 
     @property
     def relation(self) -> Relation | None:
-        """The mechanism's."""
+        """The relation of the mechanism."""
         return self.mechanism.relation
 
     @property
     def claim(self) -> Claim:
-        """The mechanism's."""
+        """The claim of the mechanism."""
         return self.mechanism.claim
 
     def prepared(self, data: Any) -> PreparedMap:
@@ -122,14 +122,14 @@ class PreparedMap:
         return self._mapped(released)
 
     def _mapped(self, released: Any) -> Any:
-        """Apply the map, whose arithmetic raises and warns of nothing, whatever the caller's numpy does."""
+        """Apply the map with numpy's floating-point errors and warnings off, whatever the caller has set."""
         with np.errstate(all="ignore"):
             return self.function(released)
 
 
 @dataclass(frozen=True)
 class Size(Mechanism):
-    """The number of records, where neighbours replace a record and so have the same number: it tells nothing."""
+    """The exact number of records. Neighbours replace a record, so it is the same for both and costs no privacy."""
 
     relation: ClassVar[Relation] = "substitute"
 
@@ -150,28 +150,28 @@ class Public:
     value: int
 
     def one(self, bits: RandomBits) -> int:  # noqa: ARG002
-        """Return it."""
+        """Return the value."""
         return self.value
 
     def many(self, trials: int, bits: RandomBits) -> int:  # noqa: ARG002
-        """Return it once, for all trials."""
+        """Return the value once, for all trials."""
         return self.value
 
 
 @dataclass(frozen=True)
 class Session(Mechanism):
-    """Questions that may depend on all answers before them, within a budget of ε.
+    """Questions that may each depend on all earlier answers, within a budget of ε.
 
-    A question is a mechanism of pure DP, a term of this package's constructors and maps alone, so that it claims what
-    their rules derive. It is asked only if its ε and those of all questions before it add up to at
-    most the budget; whether they do depends on what was released alone. So on every path the losses add up to at most
-    the budget, and the ratio of the probabilities of a transcript is their product.
+    A question is a mechanism of pure DP, made of this package's constructors and maps alone, so its claim follows from
+    their rules. It is asked only if its ε and the ε of all earlier questions add up to at most the budget; that depends
+    on released values alone. For two neighbours, the ratio of the probabilities of a transcript is the product of its
+    answers' ratios. So it is at most e^budget.
 
     Args:
         ask: `ask(answers, left)` returns the next mechanism, given the tuple of answers so far and what is left of the
             budget; None ends the session. It must be a function of these alone.
-        budget: what all questions may lose, above 0.
-        neighbours: the relation of every mechanism that is asked.
+        budget: the ε that all questions may cost together, above 0.
+        neighbours: the relation of all questions.
     """
 
     ask: Callable[[Sequence[Any], Fraction], Mechanism | None]
@@ -192,15 +192,15 @@ class Session(Mechanism):
 
     @property
     def claim(self) -> Claim:
-        """The budget."""
+        """Pure DP with the budget as ε."""
         return ApproximateDP(self.budget)
 
     def prepared(self, data: Any) -> OneByOne:
-        """Hold the data for the questions to come."""
+        """Keep the data; each draw is a whole session on them and returns the tuple of its answers."""
         return OneByOne(lambda bits: self._transcript(data, bits))
 
     def _transcript(self, data: Any, bits: RandomBits) -> tuple[Any, ...]:
-        """Ask until there is no further question."""
+        """Ask until `ask` returns None, and return all answers."""
         answers: tuple[Any, ...] = ()
         left = self.budget
         while (asked := self.ask(answers, left)) is not None:
@@ -216,7 +216,7 @@ class Session(Mechanism):
 
 
 def sensitivities_of(term: Any) -> frozenset[Fraction]:
-    """Return the sensitivities that the queries of a term name."""
+    """Return the different sensitivities that a term, or a tuple of terms, declares in its parts."""
     parts = term if isinstance(term, tuple) else ()
     if is_dataclass(term) and not isinstance(term, type):
         parts = tuple(getattr(term, field.name) for field in fields(term))

@@ -16,15 +16,15 @@ from mechanisms.core.scores import Scores
 from mechanisms.core.term import Relation
 
 MOST_POINTS = 1 << 20
-"""Each has a utility that is a fraction."""
+"""The most points that `Distances` takes, because each point's utility is a Fraction."""
 
 
 @dataclass(frozen=True)
 class Distances(Scores):
-    """The utility −|answer − point| of each point of a grid from `first` to `last`.
+    """The utility −|answer − point| of each grid point from `first` to `last`, for answers of a known sensitivity.
 
-    Answers are brought between the two, which moves no two further apart; and by the triangle inequality each utility
-    moves by no more than the answer. It moves up for some points and down for others.
+    Answers are clamped to [first, last], which moves no two of them further apart. By the triangle inequality each
+    utility moves by at most as much as the answer: up for some points, and down for others.
     """
 
     sensitivity: Fraction
@@ -46,12 +46,12 @@ class Distances(Scores):
 
     @property
     def entries(self) -> int:
-        """How many points there are."""
+        """The number of points."""
         return self.grid.steps_of("last", self.last) - self.origin + 1
 
     @property
     def origin(self) -> int:
-        """The least point, in steps from 0."""
+        """The point `first`, in steps from 0."""
         return self.grid.steps_of("first", self.first)
 
     def of(self, data: Any) -> list[Fraction]:

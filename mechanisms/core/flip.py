@@ -24,10 +24,10 @@ _STEP = 64  # bits by which an enclosure is narrowed; also how much finer it is 
 
 @dataclass(frozen=True)
 class Response(Mechanism):
-    """Tell the truth with probability e^ε/(1 + e^ε), and its opposite otherwise: the ratio of the two is e^ε.
+    """Release the bit with probability e^ε/(1 + e^ε), and its opposite otherwise: the ratio of the two is e^ε.
 
-    A uniform real is compared with that probability bit by bit until no further bit can change which is less. It is
-    irrational for a rational ε, so that the comparison ends.
+    A uniform real is compared with that probability bit by bit, until further bits cannot change the result. The
+    probability is irrational for a rational ε, so the comparison ends.
     """
 
     epsilon: Fraction
@@ -50,7 +50,7 @@ class Response(Mechanism):
 
 @dataclass(frozen=True)
 class RationalResponse(Mechanism):
-    """Turn the bit round with a rational probability p: the ratio of the two is (1 − p)/p."""
+    """Release the opposite of the bit with a rational probability p ≤ 1/2, else the bit: the ratio is (1 − p)/p."""
 
     flip: Fraction
 
@@ -72,11 +72,11 @@ class RationalResponse(Mechanism):
 
 @dataclass(frozen=True)
 class ShuffledResponse(Mechanism):
-    """Turn each of several people's bits round with a rational probability, then put them into uniformly random order.
+    """Flip each of several people's bits with a rational probability, then put them into uniformly random order.
 
-    The shuffled list tells how many yeses there are and nothing else. That number is the sum of independent bits whose
-    law depends on how many of the people say yes; where one of them changes, two such laws are compared. δ at ε is the
-    sum of their excess, the largest for any number of yeses among the others.
+    The shuffled list tells the number of yeses and nothing else. That number is a sum of independent bits, and its law
+    depends on how many people say yes. If one person changes, the law changes from p to q, and δ(ε) is
+    Σ max(p − e^ε·q, 0), maximised over both directions and the number of yeses among the other people.
     """
 
     flip: Fraction
@@ -92,11 +92,11 @@ class ShuffledResponse(Mechanism):
 
     @property
     def claim(self) -> Claim:
-        """(ε, δ)-DP."""
+        """(ε, δ)-DP, with δ from `delta_of_shuffled`."""
         return ApproximateDP(self.epsilon, delta_of_shuffled(self.epsilon, self.flip, self.people))
 
     def prepared(self, data: Any) -> OneByOne:
-        """Read the answers, at least 1 for yes; see `Mechanism.prepared`."""
+        """Read one number for each person, where at least 1 means yes; see `Mechanism.prepared`."""
         answers = [int(number >= 1) for number in vector("answers", data)]
         if len(answers) != self.people:
             raise ValueError(f"there must be {self.people} answers, their public number, not {len(answers)}")
@@ -111,7 +111,7 @@ class ShuffledResponse(Mechanism):
 
 
 def delta_of_shuffled(epsilon: Fraction, flip: Fraction, people: int) -> Fraction:
-    """Return a rational that is at least the δ of `ShuffledResponse`, and more by less than 2^−100."""
+    """Return an upper bound on δ(ε) of `ShuffledResponse`, less than 2^−100 above it."""
     least = 1 / exp_above(-epsilon)
     worst = Fraction(0)
     for others in range(people):
@@ -125,7 +125,7 @@ def delta_of_shuffled(epsilon: Fraction, flip: Fraction, people: int) -> Fractio
 
 
 def _count_law(rates: list[Fraction]) -> list[Fraction]:
-    """Return the probabilities of 0, 1, … yeses among independent answers."""
+    """Return the probabilities of 0, 1, … yeses among independent answers; `rates` has the probability of each yes."""
     law = [Fraction(1)]
     for rate in rates:
         law = [p * (1 - rate) + q * rate for p, q in zip([*law, Fraction(0)], [Fraction(0), *law], strict=True)]
@@ -135,7 +135,7 @@ def _count_law(rates: list[Fraction]) -> list[Fraction]:
 def logistic_coin(gamma: Fraction, bits: RandomBits) -> bool:
     """Draw True with exactly probability 1/(1 + e^−γ), for a rational γ above 0.
 
-    A uniform U is known to lie in [leading, leading + 1]/2^length; further bits are drawn only where they are needed.
+    The bits drawn so far say that a uniform U is in [leading, leading + 1]/2^length; more are drawn only if needed.
     """
     leading = length = precision = 0
     while True:
@@ -150,7 +150,7 @@ def logistic_coin(gamma: Fraction, bits: RandomBits) -> bool:
 
 
 def enclose_logistic(gamma: Fraction, precision: int) -> tuple[mpq, mpq]:
-    """Enclose 1/(1 + e^−γ) for a rational γ above 0, by an exponential of this many bits."""
+    """Return rational bounds below and above 1/(1 + e^−γ), for γ > 0; e^−γ is computed with `precision` bits."""
     below, above = mpq(0), mpq(1, 1 << precision)  # e^−γ < 2^−γ, all that is needed to know once γ > precision
     if gamma <= precision:
         down, up = rounding(precision)

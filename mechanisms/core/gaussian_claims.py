@@ -1,13 +1,13 @@
-"""δ(ε) of normal and of discrete Gaussian noise, bounded from above, and the σ that a δ needs.
+"""Upper bounds on δ(ε) of normal and discrete Gaussian noise, and the σ that a given δ needs.
 
-Noise with a symmetric log-concave law g tells a shift of m > 0 most by the event g(x − m) ≥ e^ε·g(x), a half
-line, as the ratio grows with x (Neyman and Pearson); and for a fixed half line the largest shift d is the worst. For
+For noise with a symmetric log-concave law g, the worst event of a shift m > 0 is g(x − m) ≥ e^ε·g(x) (Neyman and
+Pearson). It is a half line, as the ratio grows with x; and for a fixed half line the largest shift d is the worst. For
 both Gaussians the half line begins at εσ²/d + d/2, so that
 
     δ(ε) = P[X > εσ²/d − d/2] − e^ε·P[X > εσ²/d + d/2],
 
-X normal or discrete Gaussian (an integer with equal ratio adds nothing). Noise that is rounded has a δ(ε) of at most
-the normal one's, whose mechanism it postprocesses.
+X normal or discrete Gaussian (an integer where the ratio equals e^ε adds nothing). Rounded normal noise has no larger
+δ(ε) than normal noise, as it postprocesses the normal mechanism.
 
 Sources: Balle and Wang 2018, theorem 8; Canonne, Kamath and Steinke 2020, theorem 7.
 """
@@ -32,12 +32,12 @@ Exceeding = Callable[[mpq, int], Enclosure]
 
 
 def normal_delta(epsilon: Fraction, *, variance: Fraction, shift: Fraction = Fraction(1)) -> Fraction:
-    """Bound δ(ε) of normal noise for a shift ≥ 0 from above, within a factor of 1 + 2^−60, or within 2^−1100."""
+    """Return an upper bound on δ(ε) of normal noise for a shift ≥ 0, within a factor of 1 + 2^−60, or within 2^−750."""
     return delta_beyond(lambda x, bits: normal_tail(x, mpq(variance), bits), epsilon, variance, shift)
 
 
 def delta_beyond(exceeding: Exceeding, epsilon: Fraction, variance: Fraction, shift: Fraction) -> Fraction:
-    """Bound δ(ε) by `exceeding(x, precision)`, an enclosure of P[X > x]."""
+    """Return an upper bound on δ(ε), where `exceeding(x, precision)` returns an enclosure of P[X > x]."""
     exact = mpq(rational("epsilon", epsilon))
     if exact < 0 or shift < 0:
         raise ValueError(f"epsilon and the shift must be at least 0, not {epsilon} and {shift}")
@@ -56,7 +56,7 @@ def delta_beyond(exceeding: Exceeding, epsilon: Fraction, variance: Fraction, sh
 
 
 def least_sigma(epsilon: Fraction, delta: Fraction, *, shift: Fraction = Fraction(1)) -> float:
-    """Return a σ of normal noise that keeps (ε, δ)-DP for a shift, within a part in 2^50 of the least one.
+    """Return a σ that makes normal noise (ε, δ)-DP for a shift; its relative excess over the least σ is below 2^−50.
 
     Source: Balle and Wang 2018, algorithm 1 (the analytic Gaussian mechanism).
     """

@@ -1,7 +1,7 @@
 """Enclosures of the tails of the normal and of the discrete Gaussian law, by MPFR with directed rounding.
 
 The discrete Gaussian of variance σ² gives the integer k a probability in proportion to g(k) = exp(−k²/2σ²). Its tail
-sums S(t) = Σ_{k ≥ t} g(k) are added up where few terms count, and else found by the Euler–Maclaurin formula:
+sums S(t) = Σ_{k ≥ t} g(k) are added term by term if few terms matter, else by the Euler–Maclaurin formula:
 
     S(t) = ∫_t^∞ g + g(t)/2 − Σ_{i ≤ p} B_{2i}/(2i)!·g^{(2i−1)}(t) + R,    |R| ≤ |B_{2p}|/(2p)!·∫_t^∞ |g^{(2p)}|.
 
@@ -32,14 +32,14 @@ _COEFFICIENTS = 64
 
 
 class Enclosure(NamedTuple):
-    """Two numbers with the truth between them."""
+    """A lower and an upper bound of a real number."""
 
     lower: mpfr
     upper: mpfr
 
 
 def complement(tail: Enclosure, precision: int) -> Enclosure:
-    """Enclose 1 less an enclosed number."""
+    """Enclose 1 − x, where `tail` encloses x."""
     down, up = rounding(precision)
     return Enclosure(down.sub(1, tail.upper), up.sub(1, tail.lower))
 
@@ -56,10 +56,10 @@ def exponential(exponent: mpq, precision: int) -> Enclosure:
 def normal_tail(threshold: mpq, variance: mpq, precision: int) -> Enclosure:
     """Enclose P[X > threshold] for X normal with mean 0.
 
-    With h = threshold²/2σ², it is half of erfc(√h). √h is at most x·(1 + 2^(2−precision)), x its value rounded down
-    twice. erfc falls, and ever more slowly: by at most erfc(x)·(x + √(x² + 2)) for each unit beyond x. As
-    x·(x + √(x² + 2)) ≤ 3h + 1, that is a part of 2^(2−precision)·(3h + 1), and erfc(x) is rounded up by half of
-    2^(2−precision).
+    It is erfc(√h)/2 with h = threshold²/2σ². Let x be √h as computed, rounded down twice: √h ≤ x·(1 + 2^(2−precision)).
+    Beyond x, erfc falls by at most erfc(x)·(x + √(x² + 2)) for each unit. As x·(x + √(x² + 2)) ≤ 3h + 1, erfc(√h) is
+    less than erfc(x) by a relative 2^(2−precision)·(3h + 1) at most. Rounding erfc(x) up adds at most a relative
+    2^(1−precision).
     """
     if threshold < 0:
         return complement(normal_tail(-threshold, variance, precision), precision)
@@ -77,7 +77,7 @@ def normal_tail(threshold: mpq, variance: mpq, precision: int) -> Enclosure:
 def lattice_sum(variance: mpq, precision: int) -> Enclosure:
     """Enclose Σ_k exp(−k²/2σ²) over all integers: 1 + 2·S(1), or by Poisson summation σ√(2π)·(1 + 2·Σ_{j ≥ 1} r^(j²)).
 
-    There r = e^(−2π²σ²) is below e^(−19σ²) and tiny, so that the last sum is between 0 and 2r.
+    Here r = e^(−2π²σ²) < e^(−19σ²) is tiny, so the last sum is between 0 and 2r.
     """
     down, up = rounding(precision)
     if variance <= _ADDED_UP_TO:
@@ -91,7 +91,7 @@ def lattice_sum(variance: mpq, precision: int) -> Enclosure:
 
 
 def discrete_sum(threshold: int, variance: mpq, precision: int) -> Enclosure:
-    """Enclose S(threshold), threshold ≥ 1: add terms where few count or the Euler–Maclaurin formula is too coarse."""
+    """Enclose S(threshold), threshold ≥ 1: add terms if few matter or the Euler–Maclaurin formula is too coarse."""
     terms = isqrt(threshold**2 + int(2 * precision * variance)) - threshold + 1  # the next one is below 2^−precision
     if terms <= _FEW_TERMS:
         return _added(threshold, variance, precision, terms)
@@ -102,9 +102,9 @@ def discrete_sum(threshold: int, variance: mpq, precision: int) -> Enclosure:
 
 
 def _added(threshold: int, variance: mpq, precision: int, terms: int) -> Enclosure:
-    """Add terms; the rest is below a geometric series of ratio g(k + 1)/g(k).
+    """Enclose S(threshold) by its first `terms` terms and a geometric series of ratio g(k + 1)/g(k) above the rest.
 
-    g(k + 1) = g(k)·r(k) and r(k + 1) = r(k)·e^(−1/σ²): products of numbers above 0, so each is rounded the right way.
+    g(k + 1) = g(k)·r(k) and r(k + 1) = r(k)·e^(−1/σ²) are products of positive numbers: each is rounded the right way.
     """
     term = exponential(-mpq(threshold * threshold) / (2 * variance), precision)
     ratio = exponential(-(2 * threshold + 1) / (2 * variance), precision)
@@ -123,7 +123,7 @@ def _added(threshold: int, variance: mpq, precision: int, terms: int) -> Enclosu
 
 
 def _integrated(threshold: int, variance: mpq, precision: int, correction: mpq, remainder: mpfr) -> Enclosure:
-    """Enclose ∫_t^∞ g + g(t)·c for every c in [C − R, C + R] that lies in [0, 1]."""
+    """Enclose ∫_t^∞ g + g(t)·c for all c in [C − R, C + R] ∩ [0, 1]: t `threshold`, C `correction`, R `remainder`."""
     tail = normal_tail(mpq(threshold), variance, precision)
     height = exponential(-mpq(threshold * threshold) / (2 * variance), precision)
     down, up = rounding(precision)
@@ -136,7 +136,7 @@ def _integrated(threshold: int, variance: mpq, precision: int, correction: mpq, 
 
 
 def _correction(threshold: int, variance: mpq, precision: int) -> tuple[mpq, mpfr]:
-    """Return C = ½ + Σ_{i ≤ p} B_{2i}/(2i)!·a_{2i−1} and the bound of R, relative to g(t), for the best p."""
+    """Return C = ½ + Σ_{i ≤ p} B_{2i}/(2i)!·a_{2i−1} and a bound on |R|/g(t), for a p that makes it small."""
     _, up = rounding(64)
     with up:
         scale = gmpy2.exp(mpfr(threshold * threshold / (4 * variance))) * gmpy2.sqrt(gmpy2.const_pi() * mpfr(variance))
@@ -157,7 +157,7 @@ def _correction(threshold: int, variance: mpq, precision: int) -> tuple[mpq, mpf
 
 
 def _bernoulli(count: int) -> list[mpq]:
-    """Return B_{2i}/(2i)! for i ≥ 1, the coefficients of (x/2)·coth(x/2) = cosh(x/2) / (sinh(x/2)/(x/2))."""
+    """Return B_{2i}/(2i)! for 1 ≤ i ≤ count, the coefficients of (x/2)·coth(x/2) = cosh(x/2) / (sinh(x/2)/(x/2))."""
     found: list[mpq] = []
     for n in range(count + 1):
         known = sum((found[i] / (4 ** (n - i) * factorial(2 * (n - i) + 1)) for i in range(n)), mpq(0))

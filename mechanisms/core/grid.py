@@ -23,12 +23,12 @@ LIMIT = 1 << 53
 """The number of steps that a grid reaches to either side of 0."""
 
 _CHUNK = 1 << 14
-"""Numbers at a time, so that what is between stays in a core's cache."""
+"""How many numbers are computed at a time, so that intermediate arrays stay in a core's cache."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The multiples of 2^`exponent` of up to 2^53 steps, each of them a normal double or 0.
+    """The multiples i·2^`exponent` with |i| ≤ 2^53; each is a normal double or 0.
 
     Args:
         exponent: k, an integer from −1021 (below, half a step is subnormal, and hardware may flush an
@@ -45,15 +45,15 @@ class Grid:
 
     @property
     def step(self) -> Fraction:
-        """2^k, the distance of neighbouring grid points."""
+        """2^k, the distance between neighbouring grid points."""
         return Fraction(2) ** self.exponent
 
     def nearest(self, answer: Number) -> int:
-        """Return how many steps from 0 the grid point nearest to an answer lies, half a step upward.
+        """Return the grid point nearest to an answer, in steps from 0; half a step is rounded upward.
 
-        Half upward, and not half to even: then rounding commutes with shifts by a step, so that answers at most d whole
-        steps apart are rounded to points at most d steps apart. Answers beyond the grid count as its nearest end, NaN
-        as 0.
+        Rounding half upward, unlike half to even, commutes with shifts by a step. So answers at most d whole steps
+        apart are rounded to points at most d steps apart. An answer beyond the grid becomes the nearest end of the
+        grid, and NaN becomes 0.
         """
         if type(answer) is np.float64 or (type(answer) is int and -LIMIT <= answer <= LIMIT):
             answer = float(answer)
@@ -67,9 +67,9 @@ class Grid:
     def nearest_each(self, answers: Any) -> NDArray[np.int64]:
         """Return `nearest` of each of many answers: an array of one dimension, or a list of numbers.
 
-        For doubles y in half steps: ⌊(⌊y⌋ + 1)/2⌋ = ⌊y/2 + ½⌋. y is exact, or below 2^−1022 in size and of
-        the answer's sign, or infinite and then clamped. The last two operations are integers'. Integers within ±2^53
-        are doubles.
+        A double of y half steps gives ⌊(⌊y⌋ + 1)/2⌋ = ⌊y/2 + ½⌋. The product y is exact, or less than
+        2^−1022 in size with the answer's sign, or infinite and then clamped. Adding 1 and halving are done on integers.
+        Integers within ±2^53 are doubles.
         """
         numbers = vector("answers", answers)
         if isinstance(numbers, list) or not are_doubles(numbers):
@@ -91,7 +91,7 @@ class Grid:
         return whole
 
     def steps_of(self, name: str, point: Number) -> int:
-        """Return how many steps from 0 a public point of the grid lies."""
+        """Return a public point, `name` in errors, in steps from 0; raise ValueError if it is not on the grid."""
         steps = rational(name, point) / self.step
         if steps.denominator != 1 or abs(steps) > LIMIT:
             raise ValueError(
@@ -107,7 +107,7 @@ class Grid:
     def values(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the doubles at numbers of steps from 0, elementwise; see `value`.
 
-        The doubles take the place of `steps`, which its owner gives up: memory that is touched for the first time
+        The doubles overwrite `steps`, so the caller must not use it again: memory that is touched for the first time
         costs more than the arithmetic.
         """
         flat = steps.reshape(-1)

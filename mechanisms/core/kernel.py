@@ -32,13 +32,13 @@ _FINER = 128
 
 @dataclass(frozen=True)
 class Kernel(Mechanism):
-    """An answer, brought to one of the steps lower, lower + 1, …, whose row of a public table says what is released.
+    """A public table with a row for each answer `lower`, `lower` + 1, … in steps: the row is the law of the output.
 
-    Each row shares out all words of W bits: its first entry is for the outcome `lower`, the next for `lower` + 1. One
-    word is drawn, and the outcome is how many of the row's running sums are at most the word. So an outcome has exactly
-    its words, in every row; an answer beyond the rows counts as the nearest of them, which moves no two answers
-    further apart. The claim is found from the integers: of all pairs of rows as far apart as neighbours' answers can
-    be, by the greatest ratio of an outcome's words, or for a given ε by the greatest Σ max(p − e^ε·q, 0).
+    Each row shares out all 2^W words of W bits among the outcomes `lower`, `lower` + 1, … One word is drawn, and the
+    outcome is `lower` plus how many of the row's running sums are at most the word. So each outcome of a row gets
+    exactly its words. An answer beyond the rows uses the nearest row, which moves no two answers further apart. The
+    claim is computed from the integers, over all pairs of rows as far apart as neighbours' answers can be: it is the
+    greatest ratio of an outcome's words, or for a given ε the greatest Σ max(p − e^ε·q, 0).
 
     Every word is compared with every sum of its row. Python promises nothing about the time of an operation: it
     compares long integers limb by limb, and looking a row up leaves its trace in a cache.
@@ -46,7 +46,7 @@ class Kernel(Mechanism):
     Args:
         query: the answer, rounded to its grid.
         lower: the step of the first row, and the outcome of the first column.
-        rows: the words of each outcome, one row for each step.
+        rows: the number of words of each outcome, one row for each answer.
         epsilon: ε at which the claim is (ε, δ)-DP; None for pure DP.
     """
 
@@ -72,12 +72,12 @@ class Kernel(Mechanism):
 
     @property
     def bits(self) -> int:
-        """W, how many bits a release takes."""
+        """W, the number of random bits of a release."""
         return sum(self.rows[0]).bit_length() - 1
 
     @property
     def relation(self) -> Relation:
-        """Answers at most their sensitivity apart."""
+        """The relation of the query."""
         return self.query.relation
 
     @cached_property
@@ -93,7 +93,7 @@ class Kernel(Mechanism):
         return ApproximateDP(self.epsilon, Fraction(-(-excess >> self.bits), 1 << _FINER))
 
     def _pairs(self) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-        """Give the rows of any two neighbours, in both orders."""
+        """Yield the rows of any two neighbouring answers, in both orders."""
         for place, row in enumerate(self.rows):
             for other in self.rows[max(0, place - self.query.stability) : place + self.query.stability + 1]:
                 yield row, other
@@ -103,7 +103,7 @@ class Kernel(Mechanism):
         return Row(self, min(max(self.query.of(data) - self.lower, 0), len(self.rows) - 1))
 
     def drawn(self, places: NDArray[np.int64], bits: RandomBits) -> NDArray[np.float64]:
-        """Draw one outcome for each of many rows, each from one word; `places` says which rows."""
+        """Return one output drawn from each row that `places` lists, by one word each, shape (n,)."""
         words = (bits.words(len(places)) >> np.uint64(64 - self.bits)).astype(np.int64)
         steps = np.full(len(places), self.lower, dtype=np.int64)
         for sums in self.sums.T:
@@ -118,11 +118,11 @@ class Kernel(Mechanism):
 
 @dataclass(frozen=True)
 class Row:
-    """An answer's row of a table.
+    """A `Kernel` with the row of its answer; it draws outputs.
 
     Args:
-        kernel: has the table.
-        place: which row it is; private.
+        kernel: the mechanism with the table.
+        place: the index of the row, which is private.
     """
 
     kernel: Kernel
@@ -140,7 +140,7 @@ class Row:
 
 
 def _greatest_ratio(row: tuple[int, ...], other: tuple[int, ...]) -> Fraction:
-    """Return the greatest ratio of an outcome's words in two rows."""
+    """Return the greatest ratio of an outcome's words in `row` and in `other`; raise ValueError if it is infinite."""
     if any(p and not q for p, q in zip(row, other, strict=True)):
         raise ValueError("an outcome is possible for one answer and impossible for a neighbour; give epsilon")
     return max(Fraction(p, q) for p, q in zip(row, other, strict=True) if q)

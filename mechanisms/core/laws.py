@@ -1,14 +1,14 @@
-"""Integer laws of noise: their tails between two bounds, and what a shift of the answer costs.
+"""Integer laws of noise: enclosures of their tails, and what a shift of the answer costs.
 
 Every law here is symmetric about 0 and log-concave: P[k + 1]/P[k] never grows with k. The table of
-`mechanisms.core.table` rests on that, and so does what a claim says of all shifts: for log-concave noise the worst
-event of a shift is a half line, whose probability changes the more the larger the shift.
+`mechanisms.core.table` rests on that, and so do the claims for all shifts up to a bound: for log-concave noise the
+worst event of a shift is a half line, and a larger shift changes its probability more.
 
-What has to be right is `tail`, `heights` and `loss`. A `guess` may be wrong: that costs time and nothing else.
+`tail`, `heights` and `loss` must be right. A `guess` may be wrong: that costs time and nothing else.
 
-Sources: Inusah and Kozubowski 2006 (the discrete Laplace
-law); Canonne, Kamath and Steinke 2020, 'The Discrete Gaussian for Differential Privacy'; Prékopa 1973 (integrals of a
-log-concave density over unit intervals are log-concave in the interval's place).
+Sources: Inusah and Kozubowski 2006 (the discrete Laplace law); Canonne, Kamath and Steinke 2020, 'The Discrete
+Gaussian for Differential Privacy'; Prékopa 1973 (integrals of a log-concave density over unit intervals are
+log-concave as a function of the interval's position).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mechanisms.core.numbers import convert, count, positive
 from mechanisms.core.rounding import rounding
 
 HEIGHT_BITS = 128
-"""Heights are in units of 2^−HEIGHT_BITS."""
+"""A height is a probability P[N = k] in units of 2^−HEIGHT_BITS."""
 
 _LOSS_BITS = 64
 _LEAST_SCALE = 1e-3  # below which an outcome but 0 is too rare to be guessed well
@@ -51,7 +51,7 @@ class Law(ABC):
         return (1 << HEIGHT_BITS) - int(math.ldexp(self.rough_upper_tail(1 - outcome), HEIGHT_BITS))
 
     def guess(self, uniform: float | mpq) -> int:
-        """Guess the k with P[N > k] < uniform < P[N ≥ k]."""
+        """Return a guess of the k with P[N > k] < uniform < P[N ≥ k]."""
         aimed = min(int(mpq(uniform) * 2**HEIGHT_BITS // 1), 2**HEIGHT_BITS - 1)
         return last_that(lambda outcome: aimed < self.rough_tail(outcome), 0, max(int(self.spread), 1))
 
@@ -61,7 +61,7 @@ class Law(ABC):
 
     @abstractmethod
     def heights(self, sizes: Sequence[int]) -> list[int]:
-        """Return for each size k ≥ 0 an integer of at most 2^HEIGHT_BITS·P[N = k], and not much less."""
+        """Return for each k ≥ 0 in `sizes` an integer that is a close lower bound of 2^HEIGHT_BITS·P[N = k]."""
 
     @abstractmethod
     def rough_upper_tail(self, outcome: int) -> float:
@@ -70,16 +70,16 @@ class Law(ABC):
     @property
     @abstractmethod
     def spread(self) -> Fraction:
-        """The scale or the standard deviation in steps, roughly."""
+        """Roughly the scale or the standard deviation, in steps."""
 
     @abstractmethod
     def loss(self, steps: int) -> Claim:
-        """Return what noise of this law promises where neighbours' answers are at most this many steps apart."""
+        """Return the claim of noise of this law if neighbours' answers are at most `steps` steps apart."""
 
 
 @dataclass(frozen=True)
 class LaplaceLaw(Law):
-    """A law with a scale in steps; a shift costs ε = steps/scale of pure DP."""
+    """A Laplace law, its scale in steps of a grid; a shift by d steps costs ε = d/scale of pure DP."""
 
     scale: Fraction
 
@@ -92,13 +92,13 @@ class LaplaceLaw(Law):
         return self.scale
 
     def loss(self, steps: int) -> ApproximateDP:
-        """Pure DP with ε = steps/scale."""
+        """Return pure DP with ε = steps/scale."""
         return ApproximateDP(steps / self.scale)
 
 
 @dataclass(frozen=True)
 class GaussianLaw(Law):
-    """A law of variance σ², in steps². A shift costs ρ = steps²/2σ² of zCDP; its tails give δ(ε)."""
+    """A Gaussian law of variance σ², in steps². A shift by d steps costs ρ = d²/2σ² of zCDP; the tails give δ(ε)."""
 
     variance: Fraction
 
@@ -111,19 +111,19 @@ class GaussianLaw(Law):
         return _root(self.variance)
 
     def loss(self, steps: int) -> ZeroConcentratedDP:
-        """Return steps²/2σ² as ρ of zCDP."""
+        """Return zCDP with ρ = steps²/2σ²."""
         return ZeroConcentratedDP(steps**2 / (2 * self.variance))
 
     @abstractmethod
     def delta(self, steps: int, epsilon: Fraction) -> Fraction:
-        """Bound δ(ε) for a shift of at most this many steps from above; see `mechanisms.core.gaussian_claims`."""
+        """Return an upper bound on δ(ε) for a shift by at most `steps` steps; see `mechanisms.core.gaussian_claims`."""
 
 
 @dataclass(frozen=True)
 class DiscreteLaplace(LaplaceLaw):
     """P[N = k] = q^|k|·(1 − q)/(1 + q) with q = e^(−1/scale).
 
-    Log-concave: |k| is convex. Loss: a shift by d changes |k| by at most d, and so each probability by e^(±d/scale).
+    Log-concave: |k| is convex. Loss: a shift by d changes |k| by at most d, so each probability by e^(±d/scale).
     """
 
     def upper_tail(self, outcome: int, precision: int) -> Enclosure:
@@ -150,8 +150,8 @@ class RoundedLaplace(LaplaceLaw):
     """round(X), X Laplace noise of a scale: P[N ≥ k] = e^(−(k − ½)/scale)/2 for k ≥ 1.
 
     Log-concave: X has a log-concave density (Prékopa). Loss: x + N = round(x + X) for whole x, which postprocesses the
-    textbook's mechanism, so each probability changes by e^(±d/scale) at most. X is halfway between integers with
-    probability 0.
+    textbook's mechanism, so a shift by d changes each probability by a factor of e^(±d/scale) at most. X is halfway
+    between integers with probability 0.
     """
 
     def upper_tail(self, outcome: int, precision: int) -> Enclosure:
@@ -161,7 +161,7 @@ class RoundedLaplace(LaplaceLaw):
         return Enclosure(down.div_2exp(power.lower, 1), up.div_2exp(power.upper, 1))
 
     def heights(self, sizes: Sequence[int]) -> list[int]:
-        """Bound 1 − e^(−1/2s) and e^(−(2k − 1)/2s)·(1 − e^(−1/s))/2 from below; see `Law.heights`."""
+        """Bound 1 − e^(−1/2s) for k = 0, or else e^(−(2k − 1)/2s)·(1 − e^(−1/s))/2, from below; see `Law.heights`."""
         rate = 1 / (2 * mpq(self.scale))
         down, up = rounding(HEIGHT_BITS)
         with up:
@@ -185,14 +185,14 @@ class DiscreteGaussian(GaussianLaw):
     """
 
     def upper_tail(self, outcome: int, precision: int) -> Enclosure:
-        """Enclose S(outcome)/S, all probabilities being in proportion to e^(−k²/2σ²)."""
+        """Enclose S(outcome)/S, where S(t) is the sum of e^(−k²/2σ²) over k ≥ t, and S the sum over all k."""
         variance = mpq(self.variance)
         tail, whole = discrete_sum(outcome, variance, precision), lattice_sum(variance, precision)
         down, up = rounding(precision)
         return Enclosure(down.div(tail.lower, whole.upper), up.div(tail.upper, whole.lower))
 
     def heights(self, sizes: Sequence[int]) -> list[int]:
-        """Bound e^(−k²/2σ²)/S from below; see `Law.heights`."""
+        """Bound e^(−k²/2σ²)/S from below; see `upper_tail` and `Law.heights`."""
         down, up = rounding(HEIGHT_BITS)
         with up:
             slope = mpfr(1 / (2 * mpq(self.variance)))
@@ -205,7 +205,7 @@ class DiscreteGaussian(GaussianLaw):
         return math.erfc((outcome - 0.5) * (1 + 1 / (24 * variance)) / math.sqrt(2 * variance)) / 2
 
     def delta(self, steps: int, epsilon: Fraction) -> Fraction:
-        """Bound δ(ε); see `GaussianLaw.delta`."""
+        """Bound δ(ε) by the law's own tails; see `GaussianLaw.delta`."""
         shift = Fraction(count("steps", steps, least=0))
         return delta_beyond(lambda x, bits: self.tail(int(x // 1) + 1, bits), epsilon, self.variance, shift)
 
@@ -215,7 +215,7 @@ class RoundedGaussian(GaussianLaw):
     """round(X), X normal with mean 0: P[N ≥ k] = Q((k − ½)/σ) for k ≥ 1.
 
     Log-concave: X has a log-concave density (Prékopa). Loss: x + N = round(x + X) for whole x, which postprocesses the
-    textbook's mechanism, so it is d²/2σ²-zCDP (Bun and Steinke 2016, proposition 1.6).
+    textbook's mechanism, so a shift by d costs d²/2σ²-zCDP (Bun and Steinke 2016, proposition 1.6).
     """
 
     def upper_tail(self, outcome: int, precision: int) -> Enclosure:
@@ -223,9 +223,9 @@ class RoundedGaussian(GaussianLaw):
         return normal_tail(outcome - mpq(1, 2), mpq(self.variance), precision)
 
     def heights(self, sizes: Sequence[int]) -> list[int]:
-        """Bound masses from below by differences of tails for small σ, else by their series; see `Law.heights`.
+        """Bound P[N = k] from below by a difference of tails for small σ, else by a series; see `Law.heights`.
 
-        With c = k/σ² and v = 1/2σ² the mass is φ(k/σ)/σ·∫ cosh(ct)·e^(−vt²) dt over |t| ≤ ½. The integrand is at least
+        With c = k/σ² and v = 1/2σ², P[N = k] is φ(k/σ)/σ·∫ cosh(ct)·e^(−vt²) dt over |t| ≤ ½. The integrand is at least
         (1 + c²t²/2 + c⁴t⁴/24)·(1 − vt²), and t², t⁴ and t⁶ have the integrals 1/12, 1/80 and 1/448.
         """
         down, up = rounding(HEIGHT_BITS)
@@ -251,7 +251,7 @@ class RoundedGaussian(GaussianLaw):
         return math.erfc((outcome - 0.5) / math.sqrt(2 * max(float(self.variance), _LEAST_SCALE))) / 2
 
     def delta(self, steps: int, epsilon: Fraction) -> Fraction:
-        """Bound δ(ε) by that of normal noise; see `GaussianLaw.delta`."""
+        """Bound δ(ε) by the δ(ε) of normal noise; see `GaussianLaw.delta`."""
         return normal_delta(epsilon, variance=self.variance, shift=Fraction(count("steps", steps, least=0)))
 
 
@@ -259,7 +259,7 @@ _SERIES_FROM = 64
 
 
 def last_that(holds: Callable[[int], bool], start: int, step: int = 1) -> int:
-    """Return an integer that holds and is followed by one that does not; the search goes outward from `start`."""
+    """Return an n with holds(n) and not holds(n + 1); the search goes outward from `start`, first by `step`."""
     low = high = start
     if holds(start):
         while holds(high := low + step):
@@ -286,7 +286,7 @@ def _geometric_middle(ratio: mpfr) -> mpfr:
 
 
 def _exponential_heights(factor: mpfr, slope: mpfr, exponents: Sequence[int]) -> list[int]:
-    """Bound 2^HEIGHT_BITS·factor·e^(−slope·exponent) from below."""
+    """Bound 2^HEIGHT_BITS·factor·e^(−slope·exponent) from below by an integer, for each exponent."""
     down, _ = rounding(HEIGHT_BITS)
     with down:
         return [int(gmpy2.mul_2exp(factor * gmpy2.exp(-each * slope), HEIGHT_BITS)) for each in exponents]

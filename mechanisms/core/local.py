@@ -1,8 +1,8 @@
-"""Queries that know their local sensitivity, here and at each distance: what adaptive noise is scaled to.
+"""Queries with bounds on their local sensitivity at each distance, which noise can be scaled to.
 
-The *local sensitivity* of a query at x is how far its value moves to any neighbour of x; *at distance k*, the most of
-it at a database that k changes of a record lead to. Whoever bounds these has noise scaled to a smooth bound
-(`mechanisms.core.smooth`) and propose-test-release (`mechanisms.core.tested`) at once.
+The *local sensitivity* of a query at x is the most its value changes from x to a neighbour of x. *At distance k* it is
+the greatest local sensitivity at a database that differs from x by k changes of a record. A query with such bounds can
+be released with noise scaled to a smooth bound (`mechanisms.core.smooth`) or by propose-test-release (`.tested`).
 
 Source: Nissim, Raskhodnikova and Smith 2007, 'Smooth Sensitivity and Sampling in Private Data Analysis', section 3.
 """
@@ -24,24 +24,24 @@ from mechanisms.core.term import Query, Relation
 
 
 class LocalQuery(Query[int]):
-    """An integer, in steps of a grid, whose local sensitivity is bounded at each distance.
+    """A query whose value is an integer, in steps of a grid, with a bound on its local sensitivity at each distance.
 
-    Whoever writes one shows three things, for all neighbours x and x′, with A_k(x) for the bound at distance k:
+    Each subclass proves three inequalities for all neighbours x and x′, where A_k(x) is the bound at distance k:
     |f(x) − f(x′)| ≤ `stability`; |f(x) − f(x′)| ≤ A_0(x); and A_k(x) ≤ A_{k+1}(x′). The last one holds for the
-    textbook's A_k, since what k changes of x lead to, k + 1 changes of x′ lead to. Nothing has to be smooth: the
-    constructors make it so.
+    textbook's A_k, since k + 1 changes of x′ reach whatever k changes of x reach. The bounds need not be smooth: the
+    mechanisms smooth them.
     """
 
     grid: Grid
 
     @abstractmethod
     def sensitivities(self, data: Any) -> Iterable[int]:
-        """Return A_0, A_1, A_2, …, in steps; from the end of the sequence on, each is `stability`."""
+        """Return A_0, A_1, A_2, …, in steps; after the end of a finite sequence, every A_k is `stability`."""
 
 
 @dataclass(frozen=True)
 class OfBounded(LocalQuery):
-    """A query of records, each clamped to public bounds and rounded to a grid by itself, half a step upward."""
+    """A query on records, each clamped to public bounds and rounded to a grid by itself, half a step upward."""
 
     lower: Fraction
     upper: Fraction
@@ -53,7 +53,7 @@ class OfBounded(LocalQuery):
 
     @property
     def records(self) -> Total:
-        """What turns records into steps, and adds them up."""
+        """The query that turns records into steps, and adds them up."""
         return Total(self.lower, self.upper, self.grid)
 
     @property
@@ -69,14 +69,14 @@ class OfBounded(LocalQuery):
 
 @dataclass(frozen=True)
 class Mean(OfBounded):
-    """The mean of bounded records, rounded, half a step upward.
+    """The mean of bounded records, rounded to the grid, half a step upward.
 
-    Neighbours differ by one record, added or removed. With W steps between the bounds and n records, the larger of two
-    neighbours, the mean moves by at most W/n: for n ≥ 2 it is (v − mean of the others)/n for the record v that goes.
-    The mean of nobody is the middle, so that W bounds it for n = 1. Rounding is monotone and commutes with adding an
-    integer, so the rounded mean moves by L(n) = ⌈W/n⌉ at most, and L(n) ≤ L(n − 1). At x of n records the worse
-    neighbour has one less and A_0(x) = L(n), with L(0) = W; k records less lead to L(n − k), so that A_k(x) = L(max(n −
-    k, 0)) ≤ L(max(n′ − k − 1, 0)) = A_{k+1}(x′) for n′ ≤ n + 1.
+    Neighbours differ by one record, added or removed. Let W be the steps between the bounds, and n the records of the
+    larger neighbour. The mean moves by at most W/n: for n ≥ 2 it moves by (v − mean of the others)/n, where v is the
+    record removed. The mean of no records is the middle, so W bounds the move for n = 1. Rounding is monotone and
+    commutes with adding an integer, so the rounded mean moves by L(n) = ⌈W/n⌉ at most, and L(n) ≤ L(n − 1). At x of n
+    records the worst neighbour has n − 1, so A_0(x) = L(n), with L(0) = W. Removing k records leads to L(n − k), so
+    A_k(x) = L(max(n − k, 0)) ≤ L(max(n′ − k − 1, 0)) = A_{k+1}(x′) for n′ ≤ n + 1.
     """
 
     relation: ClassVar[Relation] = "add-remove"
@@ -95,18 +95,17 @@ class Mean(OfBounded):
 
 @dataclass(frozen=True)
 class Median(OfBounded):
-    """The median of bounded records, the lower one of two in the middle.
+    """The median of bounded records, the lower of the two middle ones if their number is even.
 
     Neighbours differ by one record, added, removed or replaced. Let z_1 ≤ … ≤ z_n be the records in steps, z_i the
-    lower bound for i < 1 and the upper one for i > n, and m = ⌈n/2⌉: the median is z_m, and of nobody the lower bound.
-    A_k(x) is the most that a window of k + 1 gaps with m in it spans: z_j − z_i with j = i + k + 1 and i ≤ m ≤ j. From
-    k = n on it is the whole range.
+    lower bound for i < 1 and the upper one for i > n, and m = ⌈n/2⌉. The median is z_m; for n = 0 it is the lower
+    bound. A_k(x) is the greatest z_j − z_i with j = i + k + 1 and i ≤ m ≤ j. From k = n on it is the whole range.
 
-    For a neighbour x′, with z′ and m′: a record more gives z′_i ≤ z_i ≤ z′_{i+1} and m′ − m of 0 or 1; a record less,
-    z′_{i−1} ≤ z_i ≤ z′_i and m′ − m of −1 or 0; a larger one in a record's place, the latter with m′ = m; a smaller
-    one, the former with m′ = m. *The median moves by A_0(x) at most*: in each case z′_{m′} lies between z_{m−1} and
-    z_{m+1}. *A_k(x) ≤ A_{k+1}(x′)*: of a window from i to j, that from i to j + 1 in the former cases, and from i − 1
-    to j in the latter, spans as much in x′, and has m′ in it.
+    Let x′ be a neighbour, with z′ and m′. (1) If a record is added, or replaced by a smaller one, then
+    z′_i ≤ z_i ≤ z′_{i+1}, and m′ is m or m + 1. (2) If a record is removed, or replaced by a larger one, then
+    z′_{i−1} ≤ z_i ≤ z′_i, and m′ is m or m − 1. If a record is replaced, m′ = m. *The median moves by A_0(x) at most*:
+    in each case z′_{m′} lies between z_{m−1} and z_{m+1}. *A_k(x) ≤ A_{k+1}(x′)*: for a window i … j of x, the window
+    i … j + 1 of x′ in case 1, or i − 1 … j in case 2, spans at least as much and contains m′.
 
     Source: Nissim, Raskhodnikova and Smith 2007, section 3.1, for records that are replaced.
     """
@@ -121,7 +120,7 @@ class Median(OfBounded):
         return int(ordered[(len(ordered) - 1) // 2])
 
     def sensitivities(self, data: Any) -> Iterator[int]:
-        """Return the widest span of each distance below n, or until one is the whole range: n²/2 differences."""
+        """Yield A_k for each k < n, but stop after one that is the whole range; this takes up to n²/2 differences."""
         ordered = np.sort(self.records.each(data))
         size, (low, high) = len(ordered), self.ends
         padded = np.concatenate([np.full(size + 1, low), ordered, np.full(size + 1, high)])
@@ -135,7 +134,7 @@ class Median(OfBounded):
 
 
 def require_local(query: object) -> None:
-    """Check that a query bounds its local sensitivity."""
+    """Raise TypeError if a query is not a `LocalQuery`."""
     if not isinstance(query, LocalQuery):
         raise TypeError(
             "query must be a LocalQuery, which bounds its local sensitivity at each distance: "

@@ -1,4 +1,4 @@
-"""Public maps of what was released, on numbers and elementwise on arrays of them."""
+"""Public maps of released values, on numbers and elementwise on arrays of numbers."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ class Quotient:
     origin: float = 0.0
 
     def __call__(self, released: tuple[Any, Any]) -> Any:
-        """Return the quotient, or the quotients."""
+        """Return the quotient of `released` = (total, count), elementwise on arrays."""
         total, count = released
         return np.clip(total / np.maximum(count, 1.0) + self.origin, self.lower, self.upper)
 
 
 def ratio(total: Mechanism, count: Mechanism, lower: Number, upper: Number, origin: Number = 0) -> Mapped:
-    """Return the quotient of a released total and a released count; see `Quotient` for its range."""
+    """Return a mechanism that releases total/count + origin, clamped to the bounds; see `Quotient`."""
     return Mapped(Both((total, count)), Quotient(float(lower), float(upper), float(origin)))
 
 
 @dataclass(frozen=True)
 class WithOrigins:
-    """A released total of what records have above `lower`, and their public number: the total of the records."""
+    """The total of the records, from a released total of record − lower and the public number of records."""
 
     lower: float
 
     def __call__(self, released: tuple[Any, int]) -> Any:
-        """Return the total, or the totals."""
+        """Return above + size·lower for `released` = (above, size), elementwise on arrays."""
         above, size = released
         return size * self.lower + above
 
@@ -53,17 +53,17 @@ class Share:
     origin: float
 
     def __call__(self, released: Any) -> Any:
-        """Return the share, or the shares."""
+        """Return released/parts + origin, elementwise on arrays."""
         return released / self.parts + self.origin
 
 
 @dataclass(frozen=True)
 class PointAt:
-    """The point of a grid that a released number of steps lies above a public one, all within the grid."""
+    """The grid point a released number of steps above the public point `first` (in steps); it must be on the grid."""
 
     first: int
     grid: Grid
 
     def __call__(self, released: Any) -> Any:
-        """Return the point, or the points."""
+        """Return the point as a double, elementwise on arrays."""
         return (self.first + released) * math.ldexp(1.0, self.grid.exponent)
