@@ -1,4 +1,4 @@
-"""Aligns one pair: shifts for every form of the output, their cost, and what the runs show that no draw explains."""
+"""Aligns one pair: finds shifts that restore every form of the output on the other input, and their cost."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_SHIFTS = 32
 """Number of shifts tried for one form of the output."""
 
 EDGES = 3
-"""Number of outcomes of one form whose edges are tried as shifts too."""
+"""For this number of outcomes of one form, more outcomes at the edges of a decision are tried."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class Shifts:
 
     Attributes:
         aligned: the shifts for each group of outcomes.
-        open: why some outcome has no shifts; empty if all have.
-        failed: the outcome without shifts; None if all have some.
+        open: why some outcome has no shifts, in words; empty if all have shifts.
+        failed: the outcome without shifts; None if all have shifts.
         trials: how many outcomes were tried.
     """
 
@@ -72,7 +72,7 @@ class Shifts:
 
 
 def align(question: Question, trials: Sequence[Trial]) -> Shifts:
-    """The shifts for all outcomes, or why there are none for some."""
+    """Find shifts for each group of outcomes. Stop at the first group without shifts, and say why it has none."""
     groups: dict[Any, list[Trial]] = defaultdict(list)
     for trial in trials:
         groups[trial.parts.form].append(trial)
@@ -99,7 +99,7 @@ def _by_integers(group: Sequence[Trial]) -> Iterator[list[Trial]]:
 
 
 def _served(question: Question, group: Sequence[Trial]) -> tuple[Aligned | None, str, Trial | None]:
-    """Shifts that restore all outcomes of a group; else why there are none, and an outcome that none restores.
+    """Find shifts that restore all outcomes of a group; else return why there are none, and an outcome without shifts.
 
     If a shift fails on an outcome, other shifts, and additions to this one, are derived from that outcome.
     """
@@ -148,7 +148,7 @@ def _serves_all(question: Question, group: Sequence[Trial], shift: Shift) -> tup
 
 
 def _with_edges(question: Question, group: Sequence[Trial]) -> Iterator[Trial]:
-    """The outcomes of a group, and outcomes at the edges of the region with the same output."""
+    """Yield the outcomes of a group, and more outcomes just inside the edges of a region with the same output."""
     yield from group
     for trial in group[:EDGES]:
         for unit in question.units(trial.run)[:MOST_ALONE]:
@@ -160,12 +160,12 @@ def _with_edges(question: Question, group: Sequence[Trial]) -> Iterator[Trial]:
 
 
 def _inside(unit: Unit) -> float:
-    """How far inside an edge the shifts are tried."""
+    """Return the distance from an edge at which an outcome inside it is tried."""
     return 0.0 if unit.is_integer else 2.0**-20 * unit.scale
 
 
 def _laws_differ(question: Question, first: Run, second: Run) -> tuple[str, float]:
-    """Why two runs draw from different laws, or an empty text; and the privacy loss of their choices."""
+    """Return why two runs draw from different laws (empty if they do not), and the privacy loss of their choices."""
     if first.unmatched or second.unmatched:
         return "the two runs draw differently", 0.0
     places, lost = second.by_key(), 0.0
@@ -186,7 +186,7 @@ def _laws_differ(question: Question, first: Run, second: Run) -> tuple[str, floa
 
 
 def close_scales(first: Any, second: Any) -> Any:
-    """Whether two scales are equal but for rounding."""
+    """Whether two scales are equal up to rounding."""
     first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     return np.abs(first - second) <= 2.0**-40 * np.abs(first) if first.shape == second.shape else np.False_
 

@@ -1,8 +1,8 @@
-"""What runs show of a leak: outputs that tell every draw apart, and parts of the output that no draw moves.
+"""Finds leaks in runs: outputs that reveal every draw, and parts of the output that no draw moves.
 
-If the output is an affine function of the draws on both inputs, each with as many independent numbers as draws, then
-the output tells the draws, and its privacy loss is known exactly at every outcome. A part that no draw moves is
-constant over all outcomes that were tried, near and far; so are sums of numbers from which the noise is gone.
+If the output is an affine function of the draws on both inputs, with at least as many independent numbers as draws,
+then it reveals the draws, and its privacy loss is known exactly at every outcome. A part that no draw moves is constant
+over all outcomes that were tried, near and far; so is a sum of numbers in which the noise cancels.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ LOG_DENSITIES: dict[Law, Callable[[float], float]] = {
     Law.EXPONENTIAL: lambda draw: -draw if draw >= 0 else -math.inf,
     Law.GAUSSIAN: lambda draw: -draw * draw / 2,
 }
-"""The logarithm of each density at scale 1, but for a constant."""
+"""The logarithm of each noise density at scale 1, up to an additive constant."""
 
 MOST_NUMBERS = 64
-"""Outputs of more numbers are not searched for sums without noise."""
+"""The most numbers in an output that is searched for sums without noise."""
 
 RANK_TOLERANCE = 1e-7
-"""Singular values below this part of the largest are what doubles round."""
+"""Singular values below this share of the largest are taken for rounding errors."""
 
 Doubles = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Excess:
-    """By how much the loss at one outcome exceeds the claim, where it is known exactly.
+    """A privacy loss at one outcome that is known exactly and exceeds the claim.
 
     Attributes:
         loss: the largest loss found, in words.
         epsilon: the loss, if the claim is pure DP; else None.
-        by_unit: the part of each draw in the loss; empty if the code after the draws is what differs.
+        by_unit: the share of each draw in the loss; empty if the slopes differ between the inputs.
         moved: how far the value with the most shifted noise moves, in words; empty if it is not known.
     """
 
@@ -59,12 +59,12 @@ class Excess:
 
 @dataclass(frozen=True)
 class Unmoved:
-    """Part of the output that no draw moves on one input, and that the other input never gives.
+    """A part of the output that no draw moves on one input, with a value that the other input never gives.
 
     Attributes:
         places: the parts, each with its weight in a sum; a weight of 0 for a part that is not a number.
-        value: what it is on that input.
-        on_first: whether that is the first.
+        value: the value of the part, or of the sum, on that input.
+        on_first: whether that input is the first.
     """
 
     places: tuple[tuple[str, float], ...]
@@ -89,7 +89,7 @@ class Unmoved:
 
 
 def exact_excess(question: Question, trials: Sequence[Trial], claim: Claim) -> Excess | None:
-    """How the exact loss exceeds the claim; None if outputs do not reveal every draw, or if the claim holds."""
+    """Return the largest exact loss if it exceeds the claim; None if not, or if outputs do not reveal every draw."""
     units = question.units(trials[0].run)
     have_densities = all(unit.law in LOG_DENSITIES and unit.scale > 0 for unit in units)
     if not units or not have_densities or _has_coins(question, trials):
@@ -108,14 +108,14 @@ def exact_excess(question: Question, trials: Sequence[Trial], claim: Claim) -> E
 
 
 def _moved(shares: Mapping[Unit, float]) -> str:
-    """How far the value with the most shifted noise moves; the stage that moves it so far is at fault."""
+    """Say how far the value with the most shifted noise moves; the stage that moves it so far is at fault."""
     unit = max(shares, key=lambda one: abs(shares[one]))
     by, scale = abs(shares[unit]) * unit.scale, unit.scale
     return f"; the value that meets the draw moves by {by:.6g}, in noise of scale {scale:.6g}"
 
 
 def _losses(question: Question, trials: Sequence[Trial], units: Sequence[Unit]) -> tuple[list[_Loss], bool]:
-    """The loss at each outcome (empty if one is not known), and whether the slopes are the same on both inputs."""
+    """Return the loss at each outcome (empty if one is not known), and whether both inputs have the same slopes."""
     answers = [question.answer(trial, {}) for trial in trials]
     first = _affine(question, trials, units)
     second = None if first is None else _affine(question.reversed(), answers, units)
@@ -131,7 +131,7 @@ def _losses(question: Question, trials: Sequence[Trial], units: Sequence[Unit]) 
 
 
 def _excess_of_shifts(shares: Mapping[Unit, float], claim: Claim) -> Excess | None:
-    """How shifts exceed a claim with a δ, if they are of Laplace, logistic and Gaussian draws alone."""
+    """Return how shifts exceed a claim; None if not, or if a draw is not Laplace, logistic or Gaussian."""
     if any(not unit.law.is_symmetric and unit.law is not Law.GAUSSIAN for unit in shares):
         return None
     pure = [abs(by) for unit, by in shares.items() if unit.law.is_symmetric]
@@ -160,7 +160,7 @@ class _Loss:
 
 
 def _has_coins(question: Question, trials: Sequence[Trial]) -> bool:
-    """Whether anything is drawn besides noise."""
+    """Whether a run has draws that are neither noise nor raw bits."""
     free = (Law.BITS,)
     return any(draw.law not in free for trial in trials for _, draw in question.others(trial.run))
 
@@ -231,7 +231,7 @@ def _units(trial: Trial, units: Sequence[Unit]) -> list[Unit]:
 
 
 def unmoved(firsts: Sequence[Parts], seconds: Sequence[Parts]) -> Unmoved | None:
-    """Part of the output that is constant on one input, over all outcomes, and never so on the other."""
+    """Return a part that is the same at all outcomes of one input and never so on the other; None if there is none."""
     for one, other, on_first in ((firsts, seconds, True), (seconds, firsts, False)):
         found = _constant_part(one, other) or _constant_sum(one, other)
         if found is not None:
@@ -264,7 +264,7 @@ def _constant_sum(one: Sequence[Parts], other: Sequence[Parts]) -> Found | None:
 
 
 def _weighted_sum(names: Sequence[str], mine: Doubles, theirs: Doubles) -> Found | None:
-    """A sum of numbers that is the same in all rows of one side, and in none of the other."""
+    """Return a weighted sum of numbers that is the same in all rows of `mine`, and different in all of `theirs`."""
     sizes = np.abs(np.vstack([mine, theirs])).max(axis=0) + 1.0
     _, lengths, directions = np.linalg.svd((mine - mine.mean(axis=0)) / sizes)
     lengths = np.pad(lengths, (0, len(names) - len(lengths)))

@@ -1,4 +1,4 @@
-"""The line to look at: the draw whose shift costs most, the first line where the two runs part, or what returns."""
+"""Finds the line to look at: the draw whose shift costs most, the line where two runs part, or the last line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from attacklab.draws.places import NOWHERE, Site, is_users_code
 
 
 def blamed(give: Give, examined: Examined) -> Site:
-    """The line that a finding names; `give` runs the release as often as it takes."""
+    """Return the line that a finding names. `give` runs the release without a limit on the number of runs."""
     examined = dataclasses.replace(examined, question=dataclasses.replace(examined.question, give=give))
     if examined.seeded:
         return examined.seeded[0]
@@ -34,12 +34,12 @@ def blamed(give: Give, examined: Examined) -> Site:
 
 
 def _dearest(by_unit: dict[Unit, float]) -> Site:
-    """The line of the draw that has most of the cost."""
+    """Return the line of the draw with the largest cost."""
     return max(by_unit, key=lambda unit: by_unit[unit]).key[0][0]
 
 
 def _follows_data(examined: Examined) -> Site:
-    """The line of the first draw whose scale or weights follow the data."""
+    """Return the line of the first draw whose scale or weights depend on the data; NOWHERE if there is none."""
     question = examined.question
     second = question.give(question.second, Draws.repeat(examined.run, known=question.known))
     places = second.by_key()
@@ -53,7 +53,7 @@ def _follows_data(examined: Examined) -> Site:
 
 
 def _last_draw(run: Run) -> Site:
-    """The line of the last draw that noise or a choice is made of."""
+    """Return the line of the last draw other than raw bits; NOWHERE if there is none."""
     sites = [draw.site for draw in run.draws if draw.law is not Law.BITS]
     return sites[-1] if sites else NOWHERE
 
@@ -66,7 +66,7 @@ class _Step(NamedTuple):
 
 
 def _steps(examined: Examined, *, is_first: bool) -> list[_Step]:
-    """The lines of the user's that a run goes through."""
+    """Return the lines of the user's code that a run on one of the inputs goes through, in order."""
     steps: list[_Step] = []
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
@@ -87,7 +87,7 @@ def _steps(examined: Examined, *, is_first: bool) -> list[_Step]:
 
 
 def _returning(steps: list[_Step], draw: Site) -> Site:
-    """The last line of the function that draws last, which puts the output together; of the first, if none draws."""
+    """Return the last line that ran of the function that drew last or, if none drew, of the function that ran first."""
     if not steps:
         return draw
     drawing = next((step.code for step in steps if step.site == draw), steps[0].code)
@@ -95,7 +95,7 @@ def _returning(steps: list[_Step], draw: Site) -> Site:
 
 
 def _parting(first: list[Site], second: list[Site]) -> Site:
-    """The line after which two runs go different ways; nowhere if they don't, or only repeat a loop."""
+    """Return the line after which two runs part; NOWHERE if they don't, or go through the same set of lines."""
     if set(first) == set(second):
         return NOWHERE
     for before, one, other in zip(itertools.chain([NOWHERE], first), first, second, strict=False):

@@ -1,4 +1,4 @@
-"""What shifts cost, and what the claim says of it, by the claim's own arithmetic."""
+"""The cost of shifts, and whether a claim allows it, by the arithmetic of its kind of privacy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Renyi, ZeroConcentrated
 
 ROUNDING_SLACK = 2.0**-20
-"""What exceeds the claim by a smaller share is what rounding does to a scale or a sum."""
+"""The share by which a cost may exceed the claim, because scales and sums are rounded."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def exceeds(claim: Claim, largest: Sequence[float], mu: float) -> bool:
 
 
 def delta_of(cost: Cost, epsilon: float) -> float:
-    """A bound on the δ at an ε of a mechanism with this cost."""
+    """Return an upper bound on δ(ε) for a mechanism with this cost."""
     if not cost.epsilon:
         return gaussian_delta(cost.mu, epsilon)
     if cost.mu:
@@ -84,12 +84,12 @@ def delta_of(cost: Cost, epsilon: float) -> float:
 
 
 def laplace_delta(epsilon: float, at: float) -> float:
-    """The δ at an ε of Laplace noise, shifted by a number of scales."""
+    """Return δ(ε) for Laplace noise whose location moves by `at` scales."""
     return max(0.0, -math.expm1((at - epsilon) / 2))
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
-    """The δ at an ε of μ-Gaussian DP (Balle and Wang 2018, theorem 8)."""
+    """Return δ(ε) for μ-Gaussian DP (Balle and Wang 2018, theorem 8)."""
     if not mu:
         return max(0.0, -math.expm1(epsilon)) if epsilon < 0 else 0.0
     from scipy import special

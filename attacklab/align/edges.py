@@ -1,4 +1,4 @@
-"""Shifts where noise decides a branch: the edges of the interval of a draw that gives both inputs the same output."""
+"""Finds shifts where noise decides a branch, from the edges of the interval of a draw that gives the same output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FARTHEST = 4096.0
 
 
 def by_decision(question: Question, trial: Trial, unit: Unit, base: Shift) -> Iterator[Shift]:
-    """Shifts that restore the output by one more draw."""
+    """Yield shifts that restore the output on the second input, by shifting one draw besides `base`."""
     for by in LADDER:
         for sign in (1, -1):
             step = sign * by * unit.scale
@@ -29,7 +29,7 @@ def by_decision(question: Question, trial: Trial, unit: Unit, base: Shift) -> It
 
 
 def between_edges(question: Question, trial: Trial, unit: Unit, by: float, base: Shift) -> Iterator[Shift]:
-    """The distances between the edges of where a draw gives the same output on both inputs."""
+    """Yield `base` plus a shift of one draw, from an edge of its interval on the first input to the second's edge."""
     for sign in (1, -1):
         first = edge(functools.partial(stays, question, trial, unit), unit, 0.0, sign)
         second = edge(functools.partial(_stays_on_second, question, trial, unit, base), unit, by, sign)
@@ -49,7 +49,7 @@ def _stays_on_second(question: Question, trial: Trial, unit: Unit, base: Shift, 
 
 
 def edge(holds: Callable[[float], bool], unit: Unit, start: float, sign: int) -> float | None:
-    """How far a draw can be moved from a start while something holds; None if it holds everywhere."""
+    """Return the last shift from `start`, in the direction `sign`, at which `holds` is true; None if it has no end."""
     least = 1.0 if unit.is_integer else 2.0**-30 * unit.scale
     inside, width = start, least
     while holds(start + sign * width):
@@ -67,11 +67,11 @@ def edge(holds: Callable[[float], bool], unit: Unit, start: float, sign: int) ->
 
 
 def follows(question: Question, trial: Trial, unit: Unit) -> bool:
-    """Whether the output changes with the least step of a draw."""
+    """Whether the output changes if a draw moves by the least step."""
     least = 1.0 if unit.is_integer else 2.0**-20 * unit.scale
     return not stays(question, trial, unit, least) or not stays(question, trial, unit, -least)
 
 
 def added(base: Shift, more: Shift) -> Shift:
-    """Two shifts, one after the other."""
+    """Return the sum of two shifts."""
     return {key: base.get(key, 0.0) + more.get(key, 0.0) for key in {**base, **more}}

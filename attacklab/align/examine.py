@@ -31,20 +31,20 @@ from attacklab.draws.places import NOWHERE, Site
 from attacklab.model.claims import Claim
 
 MOST_RUNS = 3000
-"""Number of runs for one direction of a pair."""
+"""The most runs for one direction of a pair."""
 
 
 FINE = 1e-3
-"""Outputs that differ by less than this share of the least noise scale are not told apart."""
+"""Outputs are too coarse if comparing them allows a rounding above this share of the least noise scale."""
 
 
 class Status(enum.IntEnum):
-    """What the alignment of a pair says; the larger, the worse."""
+    """The result of aligning a pair; a larger value is worse."""
 
     ALIGNED = 0
     """The same shifts serve all outcomes, and keep the claim."""
     OPEN = 1
-    """Neither."""
+    """No shifts serve all outcomes, or their cost is not known to keep the claim."""
     SUSPECTED = 2
     """A part of the output differs that no draw moves; fresh samples decide."""
     VIOLATED = 3
@@ -53,10 +53,10 @@ class Status(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Examined:
-    """What was found of one pair.
+    """The result of examining one pair.
 
     Attributes:
-        status: what the pair shows of the claim.
+        status: what the pair shows about the claim.
         reason: why the pair has this status, in words.
         question: the pair in its worse direction, with the draws that are known to be seeded or repeated.
         cost: the privacy loss of the shifts; None if some outcome has no shift that restores it.
@@ -87,7 +87,7 @@ class Examined:
 
 
 def examine(give: Give, first: Any, second: Any, claim: Claim, seed: int) -> Examined:
-    """What the alignment of a pair says of a claim, in the worse direction."""
+    """Align a pair in both directions and return the worse result; skip the second after SUSPECTED or VIOLATED."""
     seeds = np.random.SeedSequence(seed).generate_state(2 * FRESH, np.uint64) >> 2
     there = _one_way(give, first, second, claim, [int(one) for one in seeds[:FRESH]])
     if there.status > Status.OPEN:
@@ -175,14 +175,14 @@ def _is_too_coarse(outputs: Sequence[Parts], common: dict[str, Any]) -> bool:
 
 
 def _seeded(question: Question, run: Run) -> tuple[Site, ...]:
-    """The lines that make draws which are always the same."""
+    """Return the lines that seed, or make, draws that are the same in every run or repeat an earlier draw."""
     fixed = [draw for draw in run.draws if draw.key in question.known]
     twins = [draw for draw in run.draws if draw.key in question.twins]
     return tuple(draw.seeded if draw.seeded != NOWHERE else draw.site for draw in (*fixed, *twins))
 
 
 def _least_scale(runs: Sequence[Run]) -> float | None:
-    """The least scale of noise, or the least by which a number of the output varies if that is less."""
+    """Return the least scale of noise, or the least spread of a number of the output if that is smaller."""
     sizes = [np.ravel(draw.scale) for run in runs for draw in run.draws if draw.law.has_shifts]
     scales = [float(size.min()) for size in sizes if size.size]
     outputs = [parts_of(run.output).numbers for run in runs]

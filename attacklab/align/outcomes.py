@@ -25,10 +25,10 @@ MOVES = (-0.7, 0.4, 5.0, -5.0, 40.0, -40.0, 1000.0, -1000.0)
 """How far all draws of an outcome are moved, in scales: little, far, and beyond where any bound clips."""
 
 SHARES = (1e-9, 0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95, 1 - 1e-9)
-"""Where a uniform draw is put."""
+"""The values that a uniform draw is set to."""
 
 MOST_COINS = 8
-"""Most uniform or chosen numbers whose values are all tried; with more of them, nothing passes."""
+"""Most uniform or chosen numbers whose values are all tried; with more of them, no pair passes."""
 
 MOST_ALONE = 12
 """Number of draws that are each moved alone."""
@@ -67,10 +67,10 @@ class Counted:
     left: int
 
     def __call__(self, input_: Any, draws: Draws) -> Run:
-        """Run it once.
+        """Run the release once.
 
         Raises:
-            Exhausted: it was run as often as it may be.
+            Exhausted: the limit on runs is reached.
         """
         if not self.left:
             raise Exhausted
@@ -99,7 +99,7 @@ class Question:
     twins: Mapping[Key, Key] = field(default_factory=dict)
 
     def reversed(self) -> Question:
-        """The same, with the inputs the other way round."""
+        """Return the same question with the inputs exchanged."""
         return dataclasses.replace(self, first=self.second, second=self.first)
 
     def trial(self, run: Run, changes: Mapping[int, Any] | None = None) -> Trial:
@@ -108,19 +108,19 @@ class Question:
         return Trial(made, parts_of(made.output))
 
     def moved(self, trial: Trial, shift: Shift) -> Trial:
-        """The outcome with its draws shifted, on the first input."""
+        """Run the first input on the draws of a trial, shifted by `shift`."""
         return self.trial(trial.run, shifted(trial.run, self._with_twins(shift)))
 
     def answer(self, trial: Trial, shift: Shift) -> Trial:
-        """What the second input gives of an outcome with its draws shifted."""
+        """Run the second input on the draws of a trial, shifted by `shift`."""
         return self.reversed().moved(trial, shift)
 
     def units(self, run: Run) -> list[Unit]:
-        """The numbers of a run that can be shifted."""
+        """Return the numbers drawn in a run that can be shifted."""
         return [unit for draw in run.draws if self._is_own(draw) and draw.law.has_shifts for unit in units_of(draw)]
 
     def others(self, run: Run) -> list[tuple[int, Draw]]:
-        """The draws of a run that can't be shifted, with their places."""
+        """Return the draws of a run that can't be shifted, each with its index."""
         return [(at, draw) for at, draw in enumerate(run.draws) if self._is_own(draw) and not draw.law.has_shifts]
 
     def _is_own(self, draw: Draw) -> bool:
@@ -142,7 +142,7 @@ def units_of(draw: Draw) -> list[Unit]:
 
 
 def shifted(run: Run, shift: Shift) -> dict[int, Any]:
-    """The changes that shift the draws of a run."""
+    """Return the changes that shift the draws of a run: the index of each changed draw, and its new value."""
     places, changes = run.by_key(), dict[int, Any]()
     for (key, at), by in shift.items():
         place = places.get(key)
@@ -156,7 +156,7 @@ def shifted(run: Run, shift: Shift) -> dict[int, Any]:
 
 
 def question_of(give: Give, first: Any, second: Any, seeds: Sequence[int]) -> tuple[Question, list[Run]]:
-    """Run the first input afresh, and pair those runs with the second input."""
+    """Run the first input on fresh draws. Return the question, with its seeded and repeated draws, and these runs."""
     runs = [give(first, Draws.fresh(seed)) for seed in seeds]
     others = [give(second, Draws.fresh(seed)) for seed in seeds[:2]]
     known = fixed_among(runs[:2]) | fixed_among(others)
@@ -164,7 +164,7 @@ def question_of(give: Give, first: Any, second: Any, seeds: Sequence[int]) -> tu
 
 
 def unseen_draws(runs: Sequence[Run], trials: Sequence[Trial]) -> str:
-    """Says that some draws were missed, if a run with the same draws gives another output; else empty."""
+    """Say that draws were missed, if a run with the same draws gives another output; otherwise return an empty text."""
     repeats = [
         same(trial.parts, parts_of(run.output)) and not trial.run.unmatched
         for run, trial in zip(runs, trials, strict=False)
@@ -180,7 +180,7 @@ def fixed_among(runs: Sequence[Run]) -> frozenset[Key]:
 
 
 def twins_among(run: Run) -> dict[Key, Key]:
-    """For each draw of a generator in a state that it was in before, the first draw in that state."""
+    """Map each draw from a generator state that was used before to the first draw from that state."""
     firsts: dict[tuple[Any, ...], Key] = {}
     twins = {}
     for draw in run.draws:
@@ -192,7 +192,7 @@ def twins_among(run: Run) -> dict[Key, Key]:
 
 
 def outcomes(question: Question, runs: Sequence[Run], seed: int) -> Iterator[Trial]:
-    """The outcomes to try: the runs as they are, and the first with its draws moved."""
+    """Yield the outcomes to try: the runs as they are, and the first run with its draws moved."""
     for run in runs:
         yield question.trial(run)
     base = Trial(runs[0], parts_of(runs[0].output))
@@ -254,7 +254,7 @@ def _move(unit: Unit, by: float) -> float:
 
 
 def _elsewhere(draw: Draw) -> Iterator[Any]:
-    """Other values that a uniform draw or a choice could have taken."""
+    """Yield other values that a uniform draw or a choice could have taken."""
     values = np.asarray(draw.value)
     if draw.among and draw.among[-1] - draw.among[0] >= sys.maxsize:
         return  # as the bits of a seed have: more than a length can hold

@@ -21,7 +21,7 @@ LARGE = 2.0**53
 """From here on doubles are further than 1 apart, so that adding a record may change nothing, or twice as much."""
 
 MOST_LISTED = 1 << 10
-"""Number of pairs of a domain that are sorted."""
+"""The most pairs of a domain that are listed, to sort them by how their inputs differ."""
 
 MOST_RECORDS = 256
 MOST_SUMMED = 1024
@@ -47,7 +47,7 @@ def pairs_of(target: Target) -> Iterator[NeighbouringPair]:
 
 
 def _interleaved(families: Sequence[Iterable[NeighbouringPair]]) -> Iterator[NeighbouringPair]:
-    """One pair of each family in turn."""
+    """Yield one pair of each family in turn, until all have ended."""
     ended = object()
     for row in itertools.zip_longest(*families, fillvalue=ended):
         for pair in row:
@@ -56,7 +56,7 @@ def _interleaved(families: Sequence[Iterable[NeighbouringPair]]) -> Iterator[Nei
 
 
 def _by_change(pairs: Iterable[NeighbouringPair]) -> Iterator[NeighbouringPair]:
-    """One pair of each change in turn: vectors change by how many of their numbers go up and how many go down."""
+    """Yield one pair of each change in turn; a change is how many numbers of a vector go up, and how many go down."""
     changes = defaultdict[Any, list[NeighbouringPair]](list)
     for pair in pairs:
         change = None
@@ -68,7 +68,7 @@ def _by_change(pairs: Iterable[NeighbouringPair]) -> Iterator[NeighbouringPair]:
 
 
 def _records(target: Target, lower: float, upper: float) -> Iterator[NeighbouringPair]:
-    """Records at the bounds and between, in numbers at which a sum of them rounds or wraps around."""
+    """Yield datasets of records at the bounds and between, of sizes at which a sum of them rounds or wraps around."""
     relations = (Relation.ADD_REMOVE, Relation.SUBSTITUTE) if target.relation is None else (target.relation,)
     ordinary = Domain(shape=Records(least=1, most=MOST_RECORDS), bounds=(lower, upper)).pairs(target.relation)
     wrapping = [math.ceil(2**bits / abs(upper)) for bits in (7, 15) if 2**bits < MOST_SUMMED * abs(upper)]
@@ -85,7 +85,7 @@ def _records(target: Target, lower: float, upper: float) -> Iterator[Neighbourin
 
 
 def _changed(records: NDArray[np.float64], place: int, value: float, by: Relation) -> NeighbouringPair:
-    """A dataset, and the one without one of its records, or with another in its place."""
+    """Pair a dataset with one in which the record at `place` is deleted or replaced, as `by` says."""
     if by is Relation.ADD_REMOVE:
         return NeighbouringPair(records, np.delete(records, place), by)
     other = records.copy()

@@ -23,13 +23,13 @@ from attacklab.draws.everywhere import names_held
 
 DEEPEST = 8
 LARGEST_ARRAY = 1 << 12
-"""A longer array is one part, as its bytes."""
+"""An array of more elements is one part: its bytes."""
 
 ROUNDING, ROUNDING_OF_FLOAT32 = 1e-9, 1e-6
-"""Numbers are equal that differ by this share of their size plus 1, as sums are rounded on the way to them."""
+"""Numbers x and y count as equal if |x − y| ≤ r·(|x| + |y| + 1) for this r, because sums are rounded."""
 
 NUMBER = re.compile(r"-?\d+\.\d+(?:[eE][-+]?\d+)?")
-"""A number in a text, with a fraction."""
+"""Matches a number with a fraction in a text."""
 
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
@@ -58,16 +58,16 @@ class Parts:
 
     @property
     def form(self) -> tuple[Any, ...]:
-        """An output without the values of its numbers; outputs of the same form differ only in numbers."""
+        """The output without the values of its numbers; outputs of the same form differ only in these values."""
         return (tuple(self.numbers), tuple(sorted(self.rest.items(), key=repr)))
 
     def vector(self) -> np.ndarray[Any, Any]:
-        """The numbers, in order."""
+        """Return the numbers as an array, in order."""
         return np.array(list(self.numbers.values()), dtype=float)
 
 
 def parts_of(output: Any) -> Parts:
-    """The parts of an output."""
+    """Split an output into its parts."""
     numbers: dict[str, float] = {}
     rest: dict[str, Any] = {}
     unseen, rounding = "", ROUNDING
@@ -243,7 +243,7 @@ def _carried(value: Any, place: str, depth: int) -> Leaves:
 
 
 def _is_found_by_name(value: Any) -> bool:
-    """Whether a function or a class is the one of its module, and so the same in every run."""
+    """Whether its module and name lead to this function or class, so that it is the same in every run."""
     found: Any = sys.modules.get(getattr(value, "__module__", None) or "builtins")
     for name in getattr(value, "__qualname__", "").split("."):
         found = getattr(found, name, None)
@@ -251,5 +251,5 @@ def _is_found_by_name(value: Any) -> bool:
 
 
 def _attributes(value: Any) -> list[str]:
-    """The names of what an object holds in its dictionary and its slots."""
+    """Return the names of the attributes in an object's dictionary and slots."""
     return [name for name in names_held(value) if name in getattr(value, "__dict__", ()) or hasattr(value, name)]

@@ -1,4 +1,4 @@
-"""Pairs that nobody named: Hypothesis changes what was tried, to a higher cost, and shrinks what costs too much."""
+"""Searches for more pairs: Hypothesis looks for pairs with higher costs, and shrinks a pair that costs too much."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONGEST = 12
 
 
 class _TooDearError(Exception):
-    """A pair costs more than is claimed, so that Hypothesis looks for a smaller one."""
+    """A pair costs more than is claimed; raised so that Hypothesis looks for a smaller one."""
 
 
 def searched(
@@ -28,14 +28,14 @@ def searched(
     most: int,
     spent: Callable[[], object],
 ) -> NeighbouringPair | None:
-    """The smallest pair that was found to cost more than is claimed, among vectors and matrices; None if there is none.
+    """Return the smallest pair of vectors or matrices found to cost more than is claimed; None if there is none.
 
     Args:
-        target: what is examined; its bounds, or the bounds of its domain, hold for the numbers.
+        target: the target to examine; the numbers lie within its bounds, or within the bounds of its domain.
         template: a pair of the form that is searched.
         examined: examines a pair.
-        most: how many pairs are examined.
-        spent: whether no more are to be examined.
+        most: the most pairs to examine.
+        spent: returns something true once no more pairs are to be examined.
     """
     bounds = target.bounds or (target.domain.bounds if target.domain is not None else None)
     if bounds is None or not is_numeric(template):
@@ -72,7 +72,7 @@ def searched(
 
 
 def _neighbours(template: NeighbouringPair, lower: float, upper: float) -> Any:
-    """Hypothesis's strategy for pairs of the form of a template: records in eighths of their range, and one changed."""
+    """Return Hypothesis's strategy for pairs like a template: records at eighths of their range, and one changed."""
     from hypothesis import strategies
 
     sample = as_array(template.first)

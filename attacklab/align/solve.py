@@ -19,16 +19,16 @@ from attacklab.align.parts import Parts, same
 from attacklab.draws import Law
 
 STEPS, FAR_STEP = (1e-3, 1.0), 64.0
-"""By how many scales a draw is moved to see what follows it; rounding hides small steps, and bends are not far."""
+"""Steps, in scales, by which a draw is moved to measure slopes: rounding hides small ones, bends spoil large ones."""
 
 TOGETHER, ROUNDS, DIGITS = 8, 10, 6
-"""Outcomes solved together, most steps of the solver, and digits (in noise scales) of its first answer."""
+"""The most outcomes solved together, the most steps of the solver, and the digits (in scales) of its first answer."""
 
 Doubles = NDArray[np.float64]
 
 
 def candidates(question: Question, trial: Trial, base: Shift) -> Iterator[Shift]:
-    """Shifts that may serve an outcome, besides those that serve others."""
+    """Yield shifts that may restore the output at an outcome, as additions to `base`."""
     units = question.units(trial.run)[:MOST_ALONE]
     unmoved = question.answer(trial, base)
     has_same_numbers = unmoved.parts.numbers.keys() == trial.parts.numbers.keys()
@@ -43,7 +43,7 @@ def candidates(question: Question, trial: Trial, base: Shift) -> Iterator[Shift]
 def _followed(
     question: Question, trial: Trial, unmoved: Trial, units: Sequence[Unit], step: float, base: Shift
 ) -> Iterator[Shift]:
-    """The shift that cancels the outputs' difference in numbers; if it moves one draw, the exact one from edges too."""
+    """Yield the shift that cancels the difference in numbers and, if it moves one draw, the exact ones from edges."""
     made = _by_numbers(question, trial, unmoved, units, step)
     if made:
         yield added(base, made)
@@ -51,7 +51,7 @@ def _followed(
 
 
 def common(question: Question, group: Sequence[Trial]) -> Iterator[Shift]:
-    """The shift that makes up for the differences of several outcomes at once, by Newton's method, if there is one."""
+    """Yield the shift that restores several outcomes at once, found by Newton's method: rounded, then as it is."""
     asked, units = group[:TOGETHER], question.units(group[0].run)[:MOST_ALONE]
     shift: Shift = {}
     for _ in range(ROUNDS if units else 0):
@@ -70,7 +70,7 @@ def common(question: Question, group: Sequence[Trial]) -> Iterator[Shift]:
 
 
 def _newton_step(question: Question, pairs: Sequence[tuple[Parts, Trial]], units: Sequence[Unit]) -> Shift | None:
-    """One Newton step: the shift that cancels the differences of outcomes; None if an outcome has no slope."""
+    """Return one Newton step: the shift that reduces the differences of outcomes; None if an outcome has no slope."""
     rates = list[Doubles]()
     for _, answer in pairs:
         rate = slopes(question.reversed(), answer, units, STEPS[0])
@@ -83,7 +83,7 @@ def _newton_step(question: Question, pairs: Sequence[tuple[Parts, Trial]], units
 
 
 def slopes(question: Question, trial: Trial, units: Sequence[Unit], step: float) -> Doubles | None:
-    """How fast each number of the output follows each draw, in scales; None if a step changes more than numbers."""
+    """Return the change of each output number per scale of each draw; None if a step changes more than numbers."""
     made = np.zeros((len(trial.parts.numbers), len(units)))
     before = trial.parts.vector()
     for at, unit in enumerate(units):
@@ -96,7 +96,7 @@ def slopes(question: Question, trial: Trial, units: Sequence[Unit], step: float)
 
 
 def _by_numbers(question: Question, trial: Trial, unmoved: Trial, units: Sequence[Unit], step: float) -> Shift | None:
-    """The cheapest shifts that make up for the difference of numbers, if they follow the draws evenly."""
+    """Return the cheapest shift that cancels the difference in numbers, if these are linear in the draws; else None."""
     rates = slopes(question.reversed(), unmoved, units, step)
     wanted = trial.parts.vector() - unmoved.parts.vector()
     if rates is None or not wanted.any() or not rates.any():
@@ -111,7 +111,7 @@ def _by_numbers(question: Question, trial: Trial, unmoved: Trial, units: Sequenc
 
 
 def cheapest(rates: Doubles, wanted: Doubles, units: Sequence[Unit]) -> Doubles | None:
-    """The shifts in scales, with the least sum, or the least length if all are Gaussian; None if there are none."""
+    """Solve rates·x = wanted for shifts x in scales: Σ|x| is least, or |x| if all are Gaussian; None if unsolvable."""
     if all(unit.law is Law.GAUSSIAN for unit in units):
         made = np.linalg.lstsq(rates, wanted, rcond=1e-9)[0]
         return np.asarray(made) if np.allclose(rates @ made, wanted, rtol=1e-6, atol=1e-9) else None
@@ -127,7 +127,7 @@ def cheapest(rates: Doubles, wanted: Doubles, units: Sequence[Unit]) -> Doubles 
 
 
 def _sharpened(question: Question, trial: Trial, made: Shift, units: Sequence[Unit]) -> Iterator[Shift]:
-    """A shift of one draw that restores a rounded output, made exact by the edges."""
+    """If `made` shifts one draw and restores a rounded output, yield the exact shifts that the edges give."""
     if len(made) == 1:
         ((key, by),) = made.items()
         unit = next(unit for unit in units if unit.key == key)
@@ -136,7 +136,7 @@ def _sharpened(question: Question, trial: Trial, made: Shift, units: Sequence[Un
 
 
 def loss_of_choices(first: Sequence[Any], second: Sequence[Any], chosen: Any) -> float:
-    """The log of how much more probable choices are with one vector of weights than with another."""
+    """Return log(P/Q), where P and Q are the probabilities of the choices under the first and the second weights."""
     if not are_weights(first) or not are_weights(second) or len(first) != len(second):
         return math.inf
     total = 0.0

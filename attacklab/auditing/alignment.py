@@ -1,13 +1,13 @@
 """The attack `alignment`: what the code around the noise loses, taking the samplers at their word.
 
-Pairs are aligned one by one (see `attacklab.align`). Shifts that serve all outcomes and keep the claim are a witness
-for a pair. A claim is refuted where outputs that tell every draw lose more than it allows. What a part of the output
-shows that no draw moves is put to fresh samples first. Any other pair is sampled by the black box, the worst that was
-found, with floats rounded to a grid between their own and the noise, so that low bits of the noise decide nothing.
+Pairs are aligned one by one (see `attacklab.align`). A pair passes if shifts restore all outcomes and keep the claim. A
+claim is refuted if outputs reveal every draw and lose more than it allows. If no draw seems to move a part of the
+output, fresh samples decide. The black box samples the worst of all other pairs, with floats rounded to a grid between
+their own and the noise, so that low bits of the noise decide nothing.
 
-Budgets are counted in runs, pairs and trials, so that the same seed gives the same finding. The clock is the last
-resort: pairs are dropped, and the finding is that of fewer trials, which the line that replays it names; or it is
-inconclusive.
+Budgets are counted in runs, pairs and trials, so that the same seed gives the same finding. The time is a last resort:
+when it is up, pairs are dropped, and the finding rests on fewer trials (the command that replays it gives their number)
+or is inconclusive.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ MOST_PAIRS, MOST_RUNS = 50, 20_000
 """Most pairs that are aligned, and the number of runs after which no new pair is begun."""
 
 MOST_SAMPLED, SHORT_ROUND, SAMPLED_TRIALS = 3, 1_000, 30_000
-"""Pairs without a witness that the black box samples, and trials of an event in two rounds."""
+"""The most pairs, among those not aligned, that the black box samples; the trials of an event in its two rounds."""
 
 Audit: TypeAlias = Callable[..., Sequence[Finding]]
-"""The audit by samples, as `referee.audit`."""
+"""A function that audits by samples, such as `referee.audit`."""
 
 
 class _TooSlow(BaseException):
@@ -67,7 +67,7 @@ class _TooSlow(BaseException):
 
 @dataclass
 class _Study:
-    """What was found of all pairs of a target."""
+    """The pairs of a target that were examined, with their results, and what limits the search."""
 
     target: Target
     seed: int
@@ -100,7 +100,7 @@ class _Study:
 
     @property
     def tried(self) -> int:
-        """How many outcomes were tried."""
+        """The number of outcomes that were tried, over all pairs."""
         return sum(made.trials for _, made in self.examined)
 
 
@@ -120,7 +120,7 @@ def alignment(
 
     Args:
         target: the target; it runs in this process, so that its draws can be watched.
-        audit: runs the black box on the pairs without a witness, with rounded outputs.
+        audit: runs the black box, with rounded outputs, on pairs that could not be aligned.
         seed: the seed of all draws.
         seconds: about how long it may take; aligning takes up to half of it. Use it as a last resort, because another
             run may then give another finding.
@@ -178,7 +178,7 @@ def _certain(study: _Study, alpha: float) -> Finding | None:
 
 
 def _confirmed(study: _Study, pair: NeighbouringPair, made: Examined, alpha: float) -> Finding | None:
-    """What fresh outputs say of a part that no draw seemed to move; None if they don't refute the claim."""
+    """Test on fresh outputs a part that no draw seemed to move. Return a finding that refutes the claim, or None."""
     part, question = made.unmoved, made.question
     assert part is not None  # noqa: S101 - it is what was suspected
     seeds = np.random.SeedSequence((study.seed, CONFIRMING)).generate_state(2 * CONFIRMING, np.uint64) >> 2
@@ -200,7 +200,7 @@ def _confirmed(study: _Study, pair: NeighbouringPair, made: Examined, alpha: flo
 
 
 def _passed(study: _Study) -> Finding:
-    """The finding that all pairs have a witness."""
+    """Return the finding that all pairs were aligned and keep the claim."""
     pair, most = max(study.examined, key=lambda one: _size(one[1].cost))
     pairs = "1 pair" if len(study.examined) == 1 else f"{len(study.examined):,} pairs"
     reason = (
@@ -211,7 +211,7 @@ def _passed(study: _Study) -> Finding:
 
 
 def _sampled(study: _Study, site: Site, audit: Audit, rounds: Sequence[int], alpha: float) -> tuple[Finding, int]:
-    """What the black box says of the pairs without a witness, and in how many trials; each round has α to itself."""
+    """Run the black box on the worst pairs. Return a finding and its number of trials; `alpha` is for each round."""
     worst = study.worst()[:MOST_SAMPLED]
     pair, made = worst[0]
     why, besides = f"no witness: {made.reason}", study.dropped

@@ -1,8 +1,8 @@
 """The seconds that an audit may take, and how many trials they leave time for.
 
 Seconds are those in which the target and the attacks compute, or wait for something other than a processor: a busy
-machine leaves as much time as an idle one. How long an output takes is seen from the calls that draw outputs to look
-at. It says how many trials of an attack its share of the seconds leaves time for, in steps (1, 2, 5, 10, 20, …).
+machine leaves as much time as an idle one. How long an output takes is measured when attacks draw outputs to look at.
+From this follows how many trials an attack has time for in its share of the seconds, in steps (1, 2, 5, 10, 20, …).
 
 Outputs that take less than `FAST` are not timed but counted, at one of two prices: then the findings depend on the
 seed alone, on a fast machine and on a slow one. Slower targets get as many trials as there is time for.
@@ -23,14 +23,14 @@ STEPS: tuple[int, ...] = tuple(factor * 10**power for power in range(7) for fact
 """The numbers of trials that there may be time for."""
 
 FAST, PRICES = 1e-5, ((1e-6, 2e-7), (1e-5, 3e-6))
-"""Outputs that take less are counted, at the price of vectorised code or of a call in Python: (below, price)."""
+"""Outputs that take less have a fixed price, for vectorised code or for a call in Python: (below, price)."""
 
 MEASURED, SHARE = 1_000, 500
 """Timed calls get longer until they draw this number of outputs, or take the seconds divided by the second number."""
 
 
 class Clock:
-    """Measures how long outputs take to draw, and what is left of the seconds."""
+    """Measures how long outputs take to draw, and how many seconds are left."""
 
     def __init__(self, seconds: float, draws: Draws) -> None:
         self._seconds, self._draws = seconds, draws
@@ -40,21 +40,21 @@ class Clock:
 
     @property
     def left(self) -> float:
-        """The seconds that are left to plan with."""
+        """The seconds that are left to plan with, where fast outputs count by their fixed price."""
         return max(0.0, self._seconds - self._charged)
 
     @property
     def limit(self) -> float:
-        """The seconds after which the audit ends whatever was planned."""
+        """The seconds that are really left: after these the audit ends, whatever was planned."""
         return max(0.0, self._seconds - self._spent)
 
     @property
     def rate(self) -> float:
-        """The least seconds that an output took; infinite as long as none was drawn."""
+        """The least seconds that any output took; infinite before an output was drawn."""
         return min(self._rates.values(), default=math.inf)
 
     def rate_on(self, input_: Any) -> float:
-        """The seconds of an output on an input of such a size; on any other as long as none was drawn on one."""
+        """Return the least seconds that an output took on inputs of this size; `rate` before one was drawn there."""
         return self._rates.get(_size(input_), self.rate)
 
     def keep_half(self) -> None:
@@ -79,12 +79,12 @@ class Clock:
         return self._timed(request)
 
     def charge(self, seconds: float, outputs: int, rate: float) -> None:
-        """Subtract the cost of a number of outputs; for slow outputs, the seconds that passed."""
+        """Charge for outputs that took `seconds`: a fixed price if they are fast, these seconds if they are slow."""
         self._spent += seconds
         self._charged += cost(outputs, rate) if rate < FAST else seconds
 
     def _measure(self, request: Request) -> None:
-        """Draw an output, and again, as what the first call costs is not seen again; then ever more."""
+        """Measure the rate: draw one output twice, because a first call costs more, then ever more outputs."""
         self._timed(request._replace(trials=1))
         trials = 1
         while trials == 1 or (trials < MEASURED and trials * self.rate_on(request.input_) < self._seconds / SHARE):
@@ -102,13 +102,13 @@ class Clock:
 
 
 def cost(outputs: int, rate: float) -> float:
-    """The seconds that a number of outputs take at a rate; 0 before any output was drawn."""
+    """Return the seconds that outputs cost at a rate (seconds an output); 0 if the rate is infinite."""
     price = next((price for below, price in PRICES if rate < below), rate)
     return outputs * price if math.isfinite(price) else 0.0
 
 
 def _size(input_: Any) -> int:
-    """How large an input is, within a factor of 4."""
+    """Return the size class of an input: lengths in one class differ by less than a factor of 4."""
     try:
         return len(input_).bit_length() // 2
     except TypeError:

@@ -1,7 +1,7 @@
 """Drawing: outputs of a target for an input, in this process or in any `concurrent.futures.Executor` (PEP 3148).
 
 All randomness of a draw is in its seed, so it gives the same outputs wherever it is made. An executor gets the target
-by value and gives back outputs; what attacks bet on stays here. A worker that dies fails the draw that it died in, and
+by value and gives back outputs; the events of attacks stay here. A worker that dies fails the draw that it died in, and
 no other: where an executor loses a draw, this one is made again with nothing beside it.
 """
 
@@ -40,7 +40,7 @@ Load: TypeAlias = Callable[[], Target]
 Say: TypeAlias = Callable[[str], object]
 
 AHEAD = 32
-"""Draws that an executor has at once: each is of at most some megabytes, and those behind a decision are wasted."""
+"""The most draws that an executor has at once: each has some megabytes, and draws after a decision are wasted."""
 
 KEPT_BYTES = 1 << 24
 """A block of this size is freed once at the start, so that the C library of Linux keeps blocks up to it for later use.
@@ -57,7 +57,7 @@ class Request(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """What a draw gave, the states of its generator before and after it, and how many seconds it took by itself."""
+    """The outputs of a draw, the states of its generator before and after it, and the seconds that the draw took."""
 
     outputs: Outputs
     states: tuple[dict[str, Any], dict[str, Any]]
@@ -65,7 +65,7 @@ class Drawn(NamedTuple):
 
     @property
     def words(self) -> int:
-        """How many random words of 64 bits the target has taken from the generator that it was given."""
+        """The number of 64-bit random words that the target took from its generator."""
         return words_between(*self.states)
 
 
@@ -82,7 +82,7 @@ def draw(target: Target, input_: Any, trials: int, seed: np.random.SeedSequence,
 
 
 def own_seconds(child: int | None = None) -> float:
-    """A clock that stands still while this thread, or a child that it waits for, waits for a processor.
+    """Return the time of a clock that stops while this thread, or a child that it waits for, waits for a processor.
 
     Only Linux tells how long that is; elsewhere all seconds count.
     """
@@ -100,14 +100,14 @@ def _waited(process: int | str) -> float:
 
 
 class Draws:
-    """Draws outputs of a target, here or elsewhere.
+    """Draws outputs of a target, in this process or in an executor.
 
     Args:
         target: the implementation.
         executor: where to draw; None for this process. Its workers need this package and what the target imports.
         here_seconds: how long to draw in this process before the executor is used.
         load: makes the target in a worker; by default the target itself is sent.
-        say: is told, in one line, if the target cannot leave this process.
+        say: called with a line of text if the target cannot be sent to another process.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Draws:
         self._job: bytes | None = None
 
     def now(self) -> float:
-        """The time on a clock that goes only while the target and what asks it get on, here or in a worker."""
+        """Return the time of a clock that stops while this process waits for a processor or for idle workers."""
         return _time_of(self.target) - self._idle
 
     def __call__(self, request: Request) -> Drawn:
@@ -230,7 +230,7 @@ def _give_up(waiting: Iterable[tuple[Request, Future[bytes]]]) -> None:
 
 @default_errors
 def _draw_in_worker(job: bytes, request: Request) -> bytes:
-    """What a draw gave, or the error that it ended in: whatever is raised is the worker's own fault."""
+    """Return a pickled draw, or the pickled error that ended it. An exception here is the worker's own fault."""
     try:
         target = _loaded(job)
         drawn = draw(target, *request)

@@ -25,7 +25,7 @@ from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Target
 
 NAME = "first_outputs"
-"""What stands where an attack's name would."""
+"""The name that a finding has in place of an attack's name."""
 
 PAIRS, OUTPUTS, MOST_OUTPUTS = 100, 64, 1 << 14
 """Pairs looked at, outputs of each input, and outputs of the first pair if all outputs so far are the same."""
@@ -42,11 +42,11 @@ SECONDS = 5.0
 
 
 def without_variety(target: Target, seed: int) -> Finding | None:
-    """An error if all outputs are None or one value on both inputs of every pair, or all calls raise; None otherwise.
+    """Return an ERROR if all calls raise, or all outputs of all pairs are None or one and the same value; else None.
 
     Args:
-        target: what is to be audited.
-        seed: what the outputs are drawn from.
+        target: the target to audit.
+        seed: the seed of the outputs.
     """
     started, pairs = own_seconds(), list(itertools.islice(pairs_of(target), PAIRS))
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(len(NAME),)))
@@ -82,7 +82,7 @@ def without_variety(target: Target, seed: int) -> Finding | None:
 
 
 def _asked(pairs: Sequence[NeighbouringPair]) -> Iterator[tuple[Any, int]]:
-    """The inputs, with the number of outputs to look at: few for every pair, then many for the first input."""
+    """Yield inputs, each with a number of outputs to look at: few for every pair, then many for the first pair."""
     for pair, most in [*((pair, OUTPUTS) for pair in pairs), *((pair, MOST_OUTPUTS) for pair in pairs[:1])]:
         count = 2  # two outputs are enough for most targets
         while count <= most:
@@ -91,7 +91,7 @@ def _asked(pairs: Sequence[NeighbouringPair]) -> Iterator[tuple[Any, int]]:
 
 
 def _place(error: Refused) -> str:
-    """The line of the target's own that raised."""
+    """Return the line of the target's own code that raised, as text; empty if there is none."""
     frames = [] if error.__cause__ is None else traceback.extract_tb(error.__cause__.__traceback__)
     own = [frame for frame in frames if not INSTALLED.search(frame.filename)]
     return f" at {Path(own[-1].filename).name}:{own[-1].lineno}" if own else ""

@@ -20,7 +20,7 @@ FAILS, LITTLE_NOISE, LATTICE, ROUNDING = "fails", "little_noise", "lattice", "ro
 """The names of the flaws that an attack may come across whatever it looks for."""
 
 NAMES: Mapping[str, str] = {FAILURE: FAILS, TOO_LITTLE: LITTLE_NOISE, ON_LATTICE: LATTICE, ROUNDED: ROUNDING}
-"""Those flaws as findings have them, in one line, and their names."""
+"""The line by which findings state each of those flaws, mapped to the flaw's name."""
 
 EXPONENTS = range(-1021, 971)
 """The exponents of the grids that `exactdp` has."""
@@ -49,7 +49,7 @@ class Weakness:
 
     @property
     def url(self) -> str:
-        """Where it is described."""
+        """The address of its description."""
         return f"https://cwe.mitre.org/data/definitions/{self.number}.html"
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ class Weakness:
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """A flaw."""
+    """A flaw, as the catalogue describes it."""
 
     name: str  # the name of the attack that looks for it, or one of `NAMES`
     code: str  # its number, which never changes and is never given to another flaw
@@ -90,12 +90,12 @@ def catalogue() -> Mapping[str, Flaw]:
 
 
 def flaw_of(finding: Finding) -> Flaw | None:
-    """The catalogue's entry of the flaw that a finding shows; None where its attack is somebody's own."""
+    """Return the catalogue's entry for the flaw that a finding shows; None if it has none, as for a user's attack."""
     return catalogue().get(NAMES.get(finding.flaw, finding.attack))
 
 
 def explained(finding: Finding, target: Target) -> Finding:
-    """The finding with the call that repairs the target, if it shows a flaw that is known."""
+    """Return the finding; if it shows a known flaw, with the call that repairs the target."""
     known = finding.refutes and flaw_of(finding) is not None
     return replace(finding, repair_code=exact_call(target)) if known else finding
 

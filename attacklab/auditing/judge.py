@@ -1,13 +1,13 @@
 """One attack on one target: its scenarios are planned, and each is judged.
 
-An attack looks at outputs that judge no event, and picks pairs and events.
+An attack picks pairs and events, from outputs on which no event is judged.
 
 One sample chooses among a scenario's candidate events the one that promises most evidence (see `choosing`), and says
 how many trials it will take to refute the claim by it; a fresh sample judges it. Both samples grow until they have
 decided: the evidence against a claim may be looked at as often as one likes (see `betting`). If a call for many outputs
-raises, both samples are drawn anew, one output a call. Where the choosing sample shows that the chosen event keeps the
-claim, the fresh one is hardly larger than it, and the power that is stated is that of the trials drawn. What is drawn,
-and that it does not depend on what else runs or where, is told in `samples`; where it is drawn, in `drawing`.
+raises, both samples are drawn anew, one output a call. If the choosing sample shows that the chosen event keeps the
+claim, the fresh sample is hardly larger, and the stated power is the power of the trials that were drawn. See `samples`
+for what is drawn, and why that depends on nothing else that runs, and `drawing` for where it is drawn.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from attacklab.model.findings import FAILURE, NO_COUNTS, Counts, Finding, Sample
 from attacklab.model.targets import Kind, Outputs, Target, are_numbers
 
 DEFAULT_TRIALS = 100_000
-"""The outputs of either input on which an event is judged where more can hardly refute the claim."""
+"""The outputs of each input on which an event is judged, unless more may still refute the claim."""
 
 LARGEST_BUDGET = 10**8
 """The most trials that anybody is asked to spend on an event. A claim that takes more is untestable by sampling."""
@@ -77,14 +77,14 @@ SUSPICIOUS = 20.0
 """Odds against the claim; if it is true, fresh trials reach them in at most one case in this number. See `betting`."""
 
 PLAUSIBLE = 0.2
-"""The confidence at which rates may lie beyond those seen, half of it on either side: about 1.3 standard errors."""
+"""The error probability of an interval of plausible rates, half of it on either side: about 1.3 standard errors."""
 
 CHOOSING_ALPHA = 0.05
-"""The confidence at which choosing ends early; it costs no α, because judging uses fresh outputs."""
+"""The error probability at which choosing ends early; it costs no α, because judging uses fresh outputs."""
 
 
 Plan: TypeAlias = "tuple[PlannedScenario, ...] | Finding"
-"""The scenarios that an attack wants judged, or what is found instead where there are none."""
+"""The scenarios that an attack wants judged, or a finding that says why there are none."""
 
 
 @dataclass(frozen=True)
@@ -99,15 +99,15 @@ class Rules:
 
     @property
     def target(self) -> Target:
-        """The implementation."""
+        """The target that is audited."""
         return self.draws.target
 
     def finding(self, attack: Attack, verdict: Verdict, reason: str, **rest: Any) -> Finding:
-        """A finding of an attack on the target; `rest` are its other fields."""
+        """Return a finding of an attack on the target; `rest` are the other fields of the finding."""
         return Finding.on(self.target, attack.name, verdict, reason, seed=self.seed, **rest)
 
     def plan(self, attack: Attack, clock: Clock | None = None) -> Plan:
-        """Look for an attack's scenarios on the target; of the time that a clock has left, in half."""
+        """Look for an attack's scenarios on the target, in at most half of the time that a clock, if any, leaves."""
         started = time.perf_counter()
         try:
             if not applies(attack, self.target):
@@ -152,7 +152,7 @@ class PlannedScenario:
 
     @property
     def is_beyond_claim(self) -> bool:
-        """Whether nothing is claimed of the pair: what the target does on it is only noted."""
+        """Whether the inputs are farther apart than the claim covers; what they show is noted, but refutes nothing."""
         return self.rules.target.exceeds_sensitivity(self.scenario.pair)
 
     @property
@@ -162,15 +162,15 @@ class PlannedScenario:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """Its events; the last: that the target fails."""
+        """The events of the scenario and, last, the event that the target fails."""
         return (*self.scenario.events, REFUSES)
 
     def finding(self, verdict: Verdict, reason: str, **rest: Any) -> Finding:
-        """A finding on its pair; `rest` are its other fields."""
+        """Return a finding on the scenario's pair; `rest` are the other fields of the finding."""
         return self.rules.finding(self.attack, verdict, reason, pair=self.pair, **rest)
 
     def without_claim(self) -> Finding:
-        """The finding for a pair on which nothing is claimed."""
+        """Return the finding that nothing is claimed for this number of answers together."""
         reason = f"the claim promises nothing of {self.answers} answers together{PROVE_INSTEAD}"
         return self.finding(Verdict.INCONCLUSIVE, reason, evidence=Samples(answers=self.answers, untestable=True))
 
@@ -225,7 +225,7 @@ class PlannedScenario:
             return self.finding(Verdict.ERROR, str(error))
 
     def _decided(self, claim: Claim, trials: int, alpha: float, seconds: float, *, one_by_one: bool = False) -> Finding:
-        """Choose on one sample what promises most, and judge it on a fresh one; Refused if a call for many raised."""
+        """Choose an event on one sample, judge it on a fresh one; raise Refused if a call for many outputs raised."""
         rules, end = self.rules, self.rules.draws.now() + seconds
         drawn_as = {"output_bytes": self.output_bytes, "one_by_one": one_by_one}
         choosing = self.sample(Role.CHOOSE, self.events, choosing_trials(claim, trials), **drawn_as)
@@ -253,10 +253,10 @@ class PlannedScenario:
     def _chosen(
         self, sample: Sample, claim: Claim, trials: int, alpha: float, seconds: float
     ) -> tuple[Event, PrivacyClaim, Counts]:
-        """The most promising candidate, the point of the claim that it would refute, and its counts.
+        """Return the most promising event, the point of the claim that it would refute, and its counts.
 
-        No more is drawn once one surely breaks the claim; nor, of a sample that is larger than for `DEFAULT_TRIALS`,
-        once none may refute it in this many trials.
+        Drawing stops once an event breaks the claim at `CHOOSING_ALPHA`. It also stops, past the size of a sample for
+        `DEFAULT_TRIALS`, once no event may refute the claim in `trials` trials.
         """
         points, enough = points_of(claim), choosing_trials(claim, DEFAULT_TRIALS)
         with contextlib.closing(self.looks(sample, seconds=seconds)) as looks:
@@ -281,7 +281,7 @@ class PlannedScenario:
         alpha: float,
         needed: int | None,
     ) -> Finding:
-        """What fresh counts of an event mean for the claim; `needed` trials refute it at the rates seen."""
+        """Return the finding from fresh counts of an event. At the rates seen, `needed` trials refute the claim."""
         assessment, detectable, untestable = judge(judged_at, counts, alpha), None, False
         flaw = self.flaw(event)
         if assessment.violated:
@@ -319,7 +319,7 @@ def points_of(claim: Claim) -> tuple[PrivacyClaim, ...]:
 
 
 def may_refute(claims: Sequence[PrivacyClaim], seen: Sequence[Counts], trials: int, alpha: float) -> bool:
-    """Whether rates near those of some event of a sample would refute one of several claims in this many trials."""
+    """Whether plausible rates of one of the counted events would refute one of the claims in `trials` trials."""
     hits = np.array([(counts.first, counts.second) for counts in seen])
     lower, upper = clopper_pearson(hits, seen[0].trials, PLAUSIBLE)
     apart = (upper[:, 0], lower[:, 1]), (lower[:, 0], upper[:, 1])
@@ -336,7 +336,7 @@ def _base_rate(counts: Counts) -> float:
 def _undecided(
     claim: Claim, judged_at: PrivacyClaim, counts: Counts, trials: int, alpha: float, detectable: float | None
 ) -> tuple[Verdict, str, bool]:
-    """The verdict where the claim is not refuted, its reason with what to do, and whether no trials could decide."""
+    """Return the verdict on a claim not refuted, a reason that says what to do, and whether no trials could decide."""
     if detectable is not None:
         reason = (
             f"not refuted; an advantage of {upper_text(detectable)} on this event would have been detected "
@@ -357,7 +357,7 @@ def _undecided(
 
 
 def _untestable(claim: Claim, alpha: float) -> str:
-    """Why no event at all can refute a claim by sampling."""
+    """Say why sampling cannot refute a claim by any event."""
     counts = [trials_needed(point, 1.0, 0.0, alpha) for point in points_of(claim)]
     fewest = min((count for count in counts if count is not None), default=None)
     takes = "no number of trials that can be drawn" if fewest is None else f"no fewer than {_about(fewest)} trials"
@@ -386,7 +386,7 @@ def applies(attack: Attack, target: Target) -> bool:
 def found_scenarios(
     draws: Draws, attack: Attack, seed: int, clock: Clock | None = None
 ) -> tuple[tuple[Scenario, ...], int]:
-    """Find the scenarios of an attack on pairs that the claim covers, up to where it finds no more in the domain.
+    """Find an attack's scenarios on pairs that the claim covers; stop when the attack probes outside the domain.
 
     Returns:
         The scenarios, whose inputs are as the target takes them, and about how many bytes an output has.
@@ -394,7 +394,7 @@ def found_scenarios(
     Raises:
         TargetError: the target failed while it was probed.
         AttackError: the attack failed.
-        OutOfTime: the clock leaves no time for what it would look at.
+        OutOfTime: the clock leaves no time for the outputs that the attack would look at.
     """
     target = draws.target
     if clock is not None:
@@ -422,7 +422,7 @@ class _NotNumbers(Exception):
 
 
 class Prober:
-    """Draws outputs to look at, apart from all that any event is judged on."""
+    """Draws outputs for an attack to look at. No event is judged on them."""
 
     def __init__(self, target: Target, draw: Callable[[Request], Drawn], seed: int, name: str) -> None:
         self._target, self._draw, self._seed, self.name = target, draw, seed, name

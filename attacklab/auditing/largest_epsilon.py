@@ -1,4 +1,4 @@
-"""The largest ε that a sample proves a target to have, rather than whether it refutes a claim.
+"""Finds the largest lower bound on a target's ε that a sample proves, rather than whether it refutes a claim.
 
 An audit of a claim may look often and stop early, which costs some of its bound. Here all trials are spent and looked
 at once, so the bound is an exact one for a fixed number of trials, and one bet has the whole α. What is bounded is the
@@ -10,7 +10,7 @@ takes. Every event of every scenario is counted on a choosing sample. The most p
 half as many trials as will judge, and the event with the largest lower bound on ε is judged on fresh outputs.
 
 If a call for many outputs raises, the sample is drawn anew, one output a call. Where that happens to the sample that
-judges, and refusals depend on the data, the bound is wrong with a probability of at most 2α; it is α everywhere else.
+judges, and failures depend on the data, the bound is wrong with a probability of at most 2α; otherwise at most α.
 
 No sample shows more than about ln(P[E]·trials/ln(1/α)), which is what an event gives that the other input never shows.
 
@@ -61,8 +61,8 @@ class _Bet:
 def largest_epsilon(rules: Rules, attacks: Sequence[Attack], *, trials: int, alpha: float) -> list[Finding]:
     """Find the largest lower bound on a target's ε, at the δ that it claims (of a profile, at its nominal point's δ).
 
-    The arguments are those of `audit`. The target's claim is where the search begins, and what the verdict is about.
-    Each scenario is chosen on a tenth of the trials, the best few on half.
+    See `audit` for the arguments. The search begins at the target's claim, and the verdict is about this claim. Each
+    scenario's event is chosen on a tenth of the trials; for the best few scenarios it is chosen again, on half.
 
     Returns:
         One finding whose `epsilon_lower` is the bound, and one for each attack that had nothing to try or failed.
@@ -88,7 +88,7 @@ def largest_epsilon(rules: Rules, attacks: Sequence[Attack], *, trials: int, alp
 
 
 def _chosen(planned: PlannedScenario, trials: int, alpha: float) -> _Bet | Finding:
-    """The best bet of a scenario, or why there is none."""
+    """Return the best bet of a scenario, or a finding that says why there is none."""
     claim = planned.claim
     if claim is None:
         return planned.without_claim()
@@ -109,7 +109,7 @@ def _chosen(planned: PlannedScenario, trials: int, alpha: float) -> _Bet | Findi
 
 
 def _judged(bet: _Bet, trials: int, alpha: float) -> Finding:
-    """What a fresh sample shows of a bet."""
+    """Judge a bet on a fresh sample."""
     planned = bet.planned
     claim = planned.rules.target.claim.composed(planned.answers)
     judged = claim.nominal

@@ -1,4 +1,4 @@
-"""How ordinary the inputs of a finding are; so which finding stands for all, and which flaw the findings support.
+"""How ordinary the inputs of a finding are, which finding represents all, and which flaw the findings support.
 
 An attack picks inputs on which the flaw that it looks for would show. That the claim is refuted there supports the flaw
 only if the claim is not refuted just as well where the flaw cannot be: if the noise is too small, a large integer or a
@@ -24,7 +24,7 @@ ORDINARY = 4.0
 """Most decimal places, before or behind the point, of a number in an ordinary input."""
 
 UNKNOWN = 400.0
-"""How far from ordinary an input is that has NaN or an infinity in it: further than any double."""
+"""The extremeness of unknown inputs, and of inputs with NaN, an infinity or −0.0: larger than for other doubles."""
 
 ON_EXTREMES = frozenset(attack.name for attack in (INTEGER_CAST, MISSING_CLIP, SPECIAL_VALUES, SUM_SENSITIVITY))
 """Attacks on flaws that show on inputs which are out of the ordinary, by events that too little noise shows as well."""
@@ -47,9 +47,9 @@ def extremeness(pair: Mapping[str, Any] | None) -> float:
 
 
 def best(findings: Sequence[Finding]) -> Finding | None:
-    """The finding that stands for all that refute a claim: one on ordinary inputs, whose event says what is wrong.
+    """Return the finding that represents all that refute a claim: on ordinary inputs, with an event that tells why.
 
-    Of several, the one that the fewest trials show the most clearly.
+    Among equals it is the one with the fewest trials, then the one with the most evidence.
     """
     return min((finding for finding in findings if finding.refutes), key=_rank, default=None)
 
@@ -90,7 +90,7 @@ def _is_plain(pair: Mapping[str, Any] | None) -> bool:
 
 
 def _numbers(described: Mapping[str, Any]) -> Iterator[float | int]:
-    """The numbers of an input that are different."""
+    """Yield the numbers of a described input; a run of equal numbers gives one."""
     kind = str(described["dtype"])[:1]
     texts = described.get("hex") or described.get("readable") or [text for _, text in described.get("runs", ())]
     if kind in ("f", "i", "u"):

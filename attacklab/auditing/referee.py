@@ -1,16 +1,16 @@
 """The referee: runs a target against attacks and says what was found, within a budget of trials or of seconds.
 
-One α a run is split over the attacks that have something to try (see `shares`), and each attack's share evenly over its
+The α of a run is split over the attacks that have something to try (see `shares`), an attack's share evenly over its
 scenarios. The event that judges a scenario is chosen on one sample and judged on a fresh one; see `judge`.
 
-Where trials are given, all attacks look for their scenarios before anything is judged, and α is split over those that
-found something. Where the budget is a time, as it is where nothing is said of either, attacks look when their turn
-comes, so that those behind the one that refutes cost nothing, and α is split over all that apply. A clock says how many
-trials the time leaves (see `clock`); those beyond `DEFAULT_TRIALS` are drawn only as long as they may refute the claim,
-and no other attack has.
+If a number of trials is given, all attacks look for their scenarios before anything is judged, and α is split over the
+attacks that found some. Otherwise the budget is a time. Then an attack looks when its turn comes, so that attacks after
+the one that refutes the claim cost nothing, and α is split over all attacks that apply. A clock says how many trials
+the time leaves (see `clock`). Trials beyond `DEFAULT_TRIALS` are drawn only as long as they may refute the claim, and
+no other attack has refuted it.
 
-Where a time is kept and an output takes `SLOW` seconds or longer, the audit ends with the first refuted claim, and the
-black box comes first: no other attack looks for so much by so few outputs.
+If the budget is a time and an output takes `SLOW` seconds or longer, the audit ends when the claim is refuted, and the
+black box comes first: no other attack looks for more with as few outputs.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from attacklab.model.targets import Target
 from attacklab.processes.targets import ProcessRelease
 
 Again: TypeAlias = Callable[[Attack, int, float], str]
-"""The line that makes an attack's findings again, from the trials and its α."""
+"""Returns the line that repeats an attack's findings, from the attack, the number of trials and the attack's α."""
 
 DECIDED = (Verdict.VIOLATED, Verdict.NOT_DETECTED)
 
 DEFAULT_ALPHA = 1e-6
 
 DEFAULT_SECONDS = 60.0
-"""How long an audit may take where nothing is said of trials or seconds; most take a small part of that."""
+"""How long an audit may take if neither trials nor seconds are given; most take a small part of it."""
 
 MOST_TRIALS = 10**12
 """More than anybody can draw; beyond it, counts would leave the integers that doubles hold."""
@@ -64,16 +64,16 @@ FEWEST_SECONDS = 0.1
 """Fast outputs always get this long, which is enough for `FEWEST_TRIALS`."""
 
 SLOW = 1e-3
-"""From this many seconds an output on, time is too dear to go on after a claim is refuted."""
+"""If an output takes this many seconds or more, the audit ends once a claim is refuted."""
 
 ALIGNED_SHARE = 1 / 16
-"""The part of a run's α that the alignment has, beside attacks."""
+"""The share of a run's α that goes to the alignment if other attacks run too."""
 
 BESIDE_SECONDS = 20.0
 """The most seconds that the alignment may take when attacks run too and the audit has a time limit."""
 
 BLACK_BOX_SHARE = 0.25
-"""The part of a run's α that the black box has to itself."""
+"""The share of a run's α that goes to the black box if other attacks have something to try too."""
 
 
 @default_errors
@@ -103,24 +103,24 @@ def audit(
         attacks: which attacks, all of `ATTACKS` by default; those that do not apply, or find nothing to
             try on this target, give a NOT_APPLICABLE finding and cost no α.
         trials: the most outputs of either input on which an event is judged. Besides, up to a tenth of that number is
-            spent on choosing it; at a large e^ε up to half. Where nothing is said of seconds either, `DEFAULT_SECONDS`
-            is the budget; with `spend_all` or `maximise_epsilon`, `DEFAULT_TRIALS` is.
-        alpha: the probability of any false alarm in the whole run, were the claim true.
-        seed: what all randomness is derived from.
+            spent on choosing it; at a large e^ε up to half. If `seconds` is not given either, the budget is
+            `DEFAULT_SECONDS`, or `DEFAULT_TRIALS` with `spend_all` or `maximise_epsilon`.
+        alpha: the probability of any false alarm in the whole run if the claim is true.
+        seed: the seed of all randomness.
         spend_all: whether to go on to the last trial whatever has been seen before, for closer bounds.
-        spec: the words after `attacklab audit` that load this target, for the line that replays a finding.
-        again: gives the line that replays an attack's findings, in place of that of the command line.
-        executor: draws the outputs, in place of this process; any `concurrent.futures.Executor`.
+        spec: the arguments of `attacklab audit` that load this target, for the command that replays a finding.
+        again: returns the line that replays an attack's findings, in place of a command made from `spec`.
+        executor: draws the outputs in place of this process; any `concurrent.futures.Executor`.
         load: makes the target in a worker of the executor; by default the target itself is sent.
         here_seconds: how long outputs are drawn in this process before the executor is used.
-        report: is told after every batch, in one line, how far the audit is.
-        say: is told, in one line, if the target cannot be sent.
-        seconds: how long it may take, about, besides what attacks compute while they look for scenarios: the budget in
-            place of `trials`, of which each attack gets as many as there is time for, 5 million at the most. An event
-            is judged on more than `DEFAULT_TRIALS` only while it may still refute the claim.
+        report: called after every batch with a line that says how far the audit has come.
+        say: called with a line of text if the target cannot be sent to a worker.
+        seconds: about how long the audit may take, besides what attacks compute while they look for scenarios. It is
+            the budget in place of `trials`: each attack gets the trials that there is time for, at most 5 million. An
+            event is judged on more than `DEFAULT_TRIALS` only while it may still refute the claim.
         maximise_epsilon: whether to look for the largest ε that can be proved, not for what refutes the claim; see
             `largest_epsilon`. The first finding's `epsilon_lower` is the bound.
-        ideal_noise: whether to take the samplers at their word, and to ask for the code around them: the attack
+        ideal_noise: whether to assume that samplers are right, and to test only the code around them, by the attack
             `alignment` alone, whose black box sees rounded outputs. Give no attacks with it.
 
     Returns:
@@ -156,7 +156,7 @@ def audit(
 def _settings(
     trials: int | None, seconds: float | None, alpha: float, seed: int, *, to_the_end: bool
 ) -> tuple[int | None, float, int]:
-    """The trials, α and the seed as Python's own numbers; JSON holds none of numpy. Refuses what is out of range."""
+    """Return the trials, α and the seed as Python's own numbers, for JSON; raise if an argument is out of range."""
     if to_the_end:
         if seconds is not None:
             raise UsageError("spend_all and maximise_epsilon need a number of trials; give trials in place of seconds")
@@ -204,7 +204,7 @@ def _audited(
 
 
 def _line(spec: str | None, target: str, attacks: Sequence[Attack] | None, settings: Mapping[str, float]) -> str:
-    """The line that makes a finding of some attacks, or of all, again, with these settings of `audit`."""
+    """Return the line that repeats an audit by some attacks, or by all, with these settings of `audit`."""
     if spec is None:
         named = [] if attacks is None else [f"[{', '.join(map(repr, attacks))}]"]
         return f"audit({', '.join([target, *named, *(f'{name}={value}' for name, value in settings.items())])})"
@@ -226,10 +226,10 @@ def _named(turns: Sequence[Turn], target: Target, spec: str | None) -> list[Find
 def _aligned(
     rules: Rules, alpha: float, trials: int | None, seconds: float | None, again: Again, *, alone: bool
 ) -> tuple[list[Finding], float]:
-    """What the attack `alignment` finds, and the α that is left to others.
+    """Return what the attack `alignment` finds, and the α that is left for other attacks.
 
-    Beside others it has `BESIDE_SECONDS` at most. Where it decides nothing there, it stands among the attacks that do
-    not apply, with the reason. Where trials are given, no time is kept.
+    Beside other attacks it may take at most `BESIDE_SECONDS`. If it decides nothing there, its finding is
+    NOT_APPLICABLE, with the reason. If `trials` is given, there is no time limit.
     """
     target, attack, share = rules.target, AlignmentAttack(), alpha if alone else ALIGNED_SHARE * alpha
 
@@ -284,7 +284,7 @@ def _judge(turns: Sequence[Turn], trials: int | None) -> None:
 
 
 def _is_slow(turns: Sequence[Turn]) -> bool:
-    """Whether an output takes long, as looking for the first scenarios shows."""
+    """Whether an output takes `SLOW` seconds or longer, as measured while the first scenarios are looked for."""
     for turn in _black_box_first(turns):
         if turn.applies and turn.clock and turn.plan and math.isfinite(turn.clock.rate):
             return turn.clock.rate >= SLOW
@@ -318,7 +318,7 @@ class Turn:
 
     @functools.cached_property
     def plan(self) -> Plan:
-        """The scenarios; while they are looked for, half of the seconds that are left are kept."""
+        """The scenarios, or a finding if there are none. Looking takes at most half of the seconds that are left."""
         return self.rules.plan(self.learned, self.clock)
 
     @property
@@ -327,7 +327,7 @@ class Turn:
         return self.plan if isinstance(self.plan, tuple) else ()
 
     def affordable(self, ahead: Sequence[Turn]) -> int:
-        """How many trials there is time for, where the attacks ahead share what is left as they share α."""
+        """Return how many trials there is time for if the attacks in `ahead` share the time left as they share α."""
         assert self.clock is not None  # noqa: S101 - asked where a time is kept
         if not (self.applies and self.clock.left and self.clock.limit):
             return FEWEST_TRIALS if self.clock.rate < FAST else STEPS[0]  # judging says why there is nothing to judge
@@ -337,7 +337,7 @@ class Turn:
         return max(step for step in STEPS if step == STEPS[0] or self._cost(self.clock, step) <= self.seconds)
 
     def _cost(self, clock: Clock, trials: int) -> float:
-        """The seconds that this many trials take: to find scenarios that are learned, to choose and to judge."""
+        """Return the seconds that `trials` trials take: to learn scenarios, to choose events and to judge them."""
         larger = sized(self.attack, trials)
         learning = larger.looks if isinstance(larger, Learning) and larger != self.learned else 0
         seconds = cost(learning, clock.rate)
@@ -347,7 +347,7 @@ class Turn:
         return seconds
 
     def judge(self, trials: int, *, until_refuted: bool) -> None:
-        """Judge what was planned; all, or until a scenario refutes the claim."""
+        """Judge the planned scenarios: all of them or, with `until_refuted`, until one refutes the claim."""
         larger = sized(self.attack, trials)
         if larger != self.learned:
             more = self.rules.plan(larger, self.clock)
@@ -368,7 +368,7 @@ class Turn:
         clock.charge(self.rules.draws.now() - started, drawn, rate)
 
     def _judged(self, seconds: float, *, until_refuted: bool = False) -> Iterator[Finding]:
-        """Judge each scenario with its part of α and of the seconds, after which it is judged on what there is."""
+        """Judge each scenario with its share of α and of the seconds. Once these are up, the trials drawn decide."""
         rules, trials, alpha = self.rules, self.trials, self.alpha
         if isinstance(self.plan, Finding):
             yield replace(self.plan, replay=self.again(self.learned, trials, alpha))

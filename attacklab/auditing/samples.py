@@ -39,7 +39,7 @@ BATCH_BYTES = KEPT_BYTES
 NUMBER_BYTES = 8
 
 REFUSES = Event(FAILS.description, FAILS.contains, flaw=FAILS.flaw)
-"""The bet on failure that every scenario has besides its own, told apart from them by identity."""
+"""The event that the target fails, which every scenario has besides its own events. It is compared by identity."""
 
 REDRAWN = 64
 """How many outputs are drawn twice to see whether a seed replays a target."""
@@ -50,8 +50,8 @@ GROWTH, CHOOSING_GROWTH = 1.5, 2.0
 choosing, when many events are looked at, by the second one."""
 
 FIRST_BATCH = 1 << 12
-"""A batch holds no more trials than this, or than were drawn before it, unless all trials are to be spent: so a target
-that is slow is known to be so before it is asked for many outputs at once."""
+"""A batch holds no more trials than this, or than were drawn before it, unless all trials are to be spent. So a slow
+target is noticed before it is asked for many outputs at once."""
 
 
 class Role(enum.IntEnum):
@@ -89,7 +89,7 @@ class Sample:
 
     @property
     def alone(self) -> bool:
-        """Whether the release is called once a trial."""
+        """Whether the release is called once for each output."""
         return self.one_by_one or self.scenario.sees_failures
 
     def batches(self) -> Iterator[Batch]:
@@ -116,7 +116,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """What was drawn of one input in a batch."""
+    """The outputs for one input in a batch."""
 
     answered: Outputs  # of the trials in which no call raised, one row a trial
     raised: NDArray[np.bool_]
@@ -128,7 +128,7 @@ class _Drawn:
 def naming(attack: str) -> Iterator[None]:
     """Turn whatever an attack's own code raises into an error that names the attack and the line.
 
-    It computes with a target's outputs. So numpy does not warn of an infinity or a NaN.
+    Numpy's warnings are off, because a target's outputs may be infinite or NaN.
     """
     try:
         with np.errstate(all="ignore"):
@@ -142,11 +142,11 @@ def naming(attack: str) -> Iterator[None]:
 
 
 def counted(sample: Sample, draws: Draws, seed: int) -> Generator[tuple[Batch, tuple[Counts, ...]], None, None]:
-    """Draw a sample batch by batch, and count each of its events in each.
+    """Draw a sample batch by batch, and yield each batch with the counts of each event in it.
 
     Raises:
-        Refused: a call for many outputs raised. How many of them failed is not known, and that it was this batch says
-            something of them: the sample has to be drawn anew, one output a call.
+        Refused: a call for many outputs raised. How many of them failed is not known, and to leave the batch out would
+            bias the counts. The sample has to be drawn anew, one output a call.
         TargetError: the target failed.
         AttackError: an event did not give one decision a trial.
     """
@@ -172,7 +172,7 @@ def counted(sample: Sample, draws: Draws, seed: int) -> Generator[tuple[Batch, t
 
 
 def replays(sample: Sample, draws: Draws, seed: int) -> bool:
-    """Whether the target gives the same outputs again under the same seed, on the first input; so where it fails."""
+    """Whether the target gives the same outputs again under the same seed, on the first input; True if it fails."""
     redrawn = seed_of(seed, sample.attack, sample.number, Role.PROBE, 0, 0)
     request = Request(sample.scenario.pair.first, REDRAWN, redrawn)
     try:
@@ -202,7 +202,7 @@ def _side(outputs: Outputs, sample: Sample, rows: int, target: Target) -> _Drawn
 def seed_of(
     seed: int, name: str, number: int, role: Role, side: int, batch: int, *, one_by_one: bool = False
 ) -> np.random.SeedSequence:
-    """The seed of a draw: by the attack's name, so that a finding does not depend on which other attacks run."""
+    """Derive the seed of a draw from the attack's name, so that a finding does not depend on the other attacks."""
     key = (zlib.crc32(name.encode()), number, int(role), side, batch, *([1] if one_by_one else []))
     return np.random.SeedSequence(seed, spawn_key=key)
 
@@ -212,7 +212,7 @@ def _any_of_row(flags: NDArray[np.bool_], rows: int) -> NDArray[np.bool_]:
 
 
 def _failed(outputs: Outputs) -> NDArray[np.bool_]:
-    """Which outputs stand for a call that raised, or are NaN; a missing one may be an answer."""
+    """Return which outputs stand for a call that raised, or are NaN. None is an answer, not a failure."""
     if outputs.dtype == object:
         return np.fromiter((output is not None and is_failure(output) for output in outputs), bool, len(outputs))
     return np.isnan(outputs) if outputs.ndim == 1 and outputs.dtype.kind == "f" else np.zeros(len(outputs), dtype=bool)

@@ -31,7 +31,7 @@ class OutOfTime(LawError):
     """The time for finding a law is up.
 
     Attributes:
-        where: the file and the line at which the sampler was then; empty if it was not at work.
+        where: the file and the line that the sampler had reached; empty if no sampler was running.
     """
 
     def __init__(self, seconds: float, where: str = "") -> None:
@@ -44,10 +44,10 @@ class _Rang(BaseException):
 
 
 class Deadline:
-    """Seconds from now.
+    """A deadline a number of seconds from now.
 
     Args:
-        seconds: how many; infinite for no deadline.
+        seconds: the seconds until the deadline; infinite for no deadline.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -61,14 +61,14 @@ class Deadline:
         return max(0.0, self._end - time.monotonic())
 
     def check(self) -> None:
-        """End the work of `run` if the time is up. That work calls this now and then."""
+        """Raise if the time is up, which ends `run`. The work calls this now and then."""
         if not self.left:
             raise _Rang
 
     def run(self, work: Callable[[], Result]) -> Result:
-        """Do this work until the deadline.
+        """Call `work` and return its result, but interrupt it at the deadline.
 
-        An alarm that was set before is set again afterwards, for what is then left of its time.
+        An alarm that was set before is set again afterwards, for the rest of its time.
 
         Raises:
             OutOfTime: the time is up.
@@ -107,18 +107,18 @@ class Deadline:
 
 
 def _is_collecting(frames: list[FrameType]) -> bool:
-    """Whether a callback of the garbage collector is at work: what is raised there is lost."""
+    """Whether a callback of the garbage collector is among the frames: an exception raised there is lost."""
     callbacks = {getattr(callback, "__code__", None) for callback in gc.callbacks}
     return any(frame.f_code in callbacks for frame in frames)
 
 
 def _guarded(work: Callable[[], Result]) -> Result:
-    """Only while this function is on the stack may an alarm raise."""
+    """Call `work`. An alarm raises only while this function is on the stack."""
     return work()
 
 
 def _frames(frame: FrameType | None) -> list[FrameType] | None:
-    """The frames of the work, innermost first; None if none is under way."""
+    """Return the frames inside `_guarded`, innermost first; None if `_guarded` is not on the stack."""
     frames: list[FrameType] = []
     while frame is not None:
         if frame.f_code is _guarded.__code__:

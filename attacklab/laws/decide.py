@@ -1,8 +1,8 @@
 """Decide a claim of any kind by two laws: proved, refuted, or undecided.
 
 (ε, δ)-DP is decided by the hockey-stick divergence, μ-GDP at the vertices of the trade-off curve, claims on Rényi
-divergences order by order and a privacy profile point by point. A claim of a kind that is not known here has a profile
-too: a point of it that is exceeded refutes it, but no number of points proves it.
+divergences order by order and a privacy profile point by point. A claim of any other kind has a privacy profile too: it
+is refuted at a point that the laws exceed, but no number of points proves it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from attacklab.laws.renyi import common_part, keeps_zcdp, smallest_rho, worse_re
 from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
 
 MOST_EPSILON = 1 << 20
-"""The largest ε whose e^ε is enclosed."""
+"""The largest ε for which e^ε is enclosed between rational bounds."""
 
 _PRECISIONS = (PRECISION, 4 * PRECISION, 16 * PRECISION)
 
@@ -46,8 +46,8 @@ class Closeness:
         delta: the claimed δ.
         delta_bounds: bounds on the smallest δ at that ε, for the worse direction.
         epsilon_bounds: bounds on the smallest ε at that δ, as floats rounded outwards.
-        event: the outcomes that reach the lower bound on δ.
-        reverse: whether they reach it with the two laws exchanged.
+        event: the set E of outcomes for which P(E) − e^ε·Q(E) is the lower bound on δ.
+        reverse: whether P is the second law and Q the first.
     """
 
     decision: Decision
@@ -63,7 +63,7 @@ def certify(epsilon: Any, delta: Any, p: Law, q: Law) -> Closeness:
     """Decide whether `p` and `q` are (ε, δ)-close: P(E) ≤ e^ε·Q(E) + δ and Q(E) ≤ e^ε·P(E) + δ for every event E.
 
     e^ε is irrational for every rational ε except 0, so it is enclosed between rational bounds. If they are too far
-    apart to decide, more bits are tried, unless the mass that the laws leave unresolved outweighs that.
+    apart to decide, more bits are tried, unless the unresolved mass of the laws is the larger uncertainty.
 
     Args:
         epsilon: ε, rational or a float (taken as the exact rational that it is), in [0, 2^20].
@@ -102,7 +102,7 @@ def certify(epsilon: Any, delta: Any, p: Law, q: Law) -> Closeness:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """The least parameter (ε, μ or ρ) that two laws allow, rounded down; the claimed one; the Rényi order, if any."""
+    """A lower bound on the parameter (ε, μ or ρ) that two laws need, the claimed value, and the Rényi order, if any."""
 
     symbol: str
     lower: float
@@ -118,8 +118,8 @@ class Ruling:
         decision: proved if the claim holds wherever the unresolved mass lies, refuted if it fails wherever that lies.
         kept_with_slack: whether the claim holds with the slack added to each of its δ.
         event: an event that one law makes more likely than the claim allows; empty if no single event shows it.
-        reverse: whether that law is the second one.
-        need: the least parameter that the laws allow; None if an (ε, δ) decides instead.
+        reverse: whether the law that makes the event too likely is the second one.
+        need: the parameter that the laws need; None if an (ε, δ) decides instead.
         certificate: what was found at the (ε, δ) that decides; None if no (ε, δ) does.
         point: the (ε, δ) that decides.
     """
@@ -137,10 +137,10 @@ def judge(claim: Claim, p: Law, q: Law, *, slack: Fraction = Fraction(0)) -> Rul
     """Decide whether two laws keep a claim, in both directions.
 
     Args:
-        claim: of any kind.
+        claim: a claim of any kind.
         p: the law for one of two neighbouring inputs.
         q: the law for the other.
-        slack: what may be added to every δ of the claim for `kept_with_slack`, where a law is not closed.
+        slack: a number added to every δ of the claim for `kept_with_slack`; ignored if both laws are closed.
 
     Raises:
         ValueError: the claim has an ε above 2^20.
@@ -169,7 +169,7 @@ def judge(claim: Claim, p: Law, q: Law, *, slack: Fraction = Fraction(0)) -> Rul
 
 
 def _at_points(points: Sequence[PrivacyClaim], p: Law, q: Law, slack: Fraction) -> Ruling:
-    """The claim is refuted if one point is, and proved if every point is."""
+    """Decide a claim at (ε, δ) points: it is refuted if one point is, and proved if every point is."""
     judged = [(point, certify(point.epsilon, point.delta, p, q)) for point in points]
     decisions = {certificate.decision for _, certificate in judged}
     point, worst = max(judged, key=lambda pair: pair[1].delta_bounds.lower - Fraction(pair[0].delta))

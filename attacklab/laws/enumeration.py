@@ -47,14 +47,14 @@ class Limits:
     """When an enumeration ends.
 
     Args:
-        unresolved: it ends when no more mass than this is left; 0 to go on until the law is closed. Laws of called
-            samplers are resolved 2^16 times as closely.
-        runs: the most runs. The laws of called samplers have as many for themselves, and each at most half of what
-            is left of these.
-        draws: the most takes and calls in one run.
+        unresolved: the enumeration ends when at most this mass is unresolved; 0 to go on until the law is closed. For
+            the laws of called samplers, the bound is 2^16 times smaller.
+        runs: the most runs. The laws of called samplers share the same number again; each may use at most half of
+            what is left of it.
+        draws: the most draws of bits and calls of samplers in one run.
         tapes: the most waiting runs, and the most values of an outcome that is a uniform integer. If more runs wait,
-            the lighter half of them is given up.
-        seconds: how long it may take. A single run is not interrupted.
+            the less probable half of them is given up.
+        seconds: how long the enumeration may take. A single run is not interrupted.
 
     Raises:
         ValueError: `unresolved` is outside [0, 1), or another limit is less than 1.
@@ -81,25 +81,25 @@ def enumerate_law(
     """Find the law of `sampler(*arguments, bits)`.
 
     The sampler must draw from `bits` alone: `take(k)` and `words(n)` give bits; `call(sampler, *arguments)` gives the
-    outcome of another sampler, whose law is found once; `repeat(round, *arguments)` gives that of a rejection loop,
-    whose geometric series is summed in closed form. A loop written otherwise is unrolled. The heaviest runs are made
-    first.
+    outcome of another sampler, whose law is found once; `repeat(round, *arguments)` gives the outcome of a
+    rejection loop, whose geometric series is summed in closed form. A loop written otherwise is unrolled. The most
+    probable runs are made first.
 
     The integer that `take(k)` gives for k > 1 is decided no further than the sampler looks at it. Comparing it with a
     bound is one fork, so 53 bits compared with a threshold take two runs, not 2^53.
 
-    The law is that of a function of its input and its draws. Every leaf is played again on plain integers before its
-    mass counts (`replay`). What the sampler holds and what its code names must be the same after each run as before
+    The law is right if the sampler depends on its input and its draws alone. Every leaf is played again on plain
+    integers before its mass counts (`replay`). What the sampler holds and what its code names must never change
     (`snapshot`), and clocks, other generators and the like are refused (`names`). That finds mistakes, not code that
     hides. A call whose function or arguments cannot be compared is played inline and its law is not kept.
 
     Args:
         sampler: a function of its arguments and of a source of random bits, which comes last.
-        arguments: what it is called with.
+        arguments: the arguments of the sampler before the source of bits.
         limits: when to end; `Limits()` if not given.
         progress: called after every 256 runs and at the end, with a line that says how far the search has come.
-        is_replayed: whether all leaves are played again, which takes most of the time, or the first ones only: enough
-            for a law that is found a second time.
+        is_replayed: whether all leaves are played again, which takes most of the time. Otherwise only the first ones
+            are, which is enough for a law that is found a second time.
 
     Returns:
         The law; what the limits left out is unresolved. Unless the law is closed, masses are rounded down to multiples
@@ -115,7 +115,7 @@ def enumerate_law(
 
 
 class _Explorer:
-    """Finds the laws of a sampler and of those that it calls."""
+    """Finds the law of a sampler, and the laws of the samplers that it calls."""
 
     def __init__(self, limits: Limits, progress: Callable[[str], None] | None, is_replayed: bool) -> None:
         self._limits = limits
@@ -132,7 +132,7 @@ class _Explorer:
         self._obstacle = (mpq(0), "")
 
     def law(self, sampler: Callable[..., Any], arguments: tuple[Any, ...]) -> Law:
-        """Find the law of the sampler that was asked for."""
+        """Find the law of `sampler(*arguments, bits)`."""
         law = self._explore(sampler, arguments, mpq(self._limits.unresolved), self._limits.runs)
         if not law.values:
             raise NeverEnds(
@@ -147,7 +147,7 @@ class _Explorer:
                 yield outcome, share * part
 
     def _explore(self, sampler: Callable[..., Any], arguments: tuple[Any, ...], target: Any, runs: int) -> Found:
-        """Find one law by at most `runs` runs, with at most `target` unresolved if the limits allow."""
+        """Find one law by at most `runs` runs, with at most the mass `target` unresolved if the limits allow."""
         name = _name(sampler)
         try:
             state = _state(sampler, arguments, name)
@@ -181,7 +181,7 @@ class _Explorer:
         return masses.law(target / ROUNDING)
 
     def _finder(self, closer: Any) -> Find:
-        """A function that finds the law of a called sampler, with at most `closer` unresolved, and keeps it."""
+        """Return a function that finds and keeps the law of a called sampler, with at most `closer` unresolved."""
         known = self._known.setdefault(closer, {})
 
         def find(called: Callable[..., Any], arguments: tuple[Any, ...], is_loop: bool) -> Found | None:
@@ -231,7 +231,7 @@ class _Explorer:
         return law
 
     def _accepted(self, law: Found) -> Found:
-        """The law of a rejection loop, from the law of one round."""
+        """Turn the law of one round of a rejection loop, where None means rejected, into the law of the loop."""
         if None not in law.values:
             return law
         at = law.values.index(None)
@@ -250,7 +250,7 @@ class _Explorer:
 
 
 class _Pace:
-    """Stops a search that cannot reach its target. The heaviest runs come first, so each later one resolves less."""
+    """Stops a search that cannot reach its target. The likeliest runs come first, so each later one resolves less."""
 
     def __init__(self, runs: int, target: Any) -> None:
         self._runs, self._target = runs, target
@@ -269,20 +269,20 @@ class _Pace:
 
 
 class _Masses:
-    """What the runs for one law have found."""
+    """The outcomes that the runs for one law gave, with their masses."""
 
     def __init__(self) -> None:
         self._resolved: dict[Hashable, tuple[Any, Any]] = {}
         self.unresolved = mpq(1)
 
     def add(self, outcome: Hashable, value: Any, tape: Tape) -> None:
-        """Add a run."""
+        """Add the outcome and the value of a run, with the mass of its tape."""
         mass = tape.mass
         self.unresolved -= mass
         self._resolved[outcome] = value, self._resolved.get(outcome, (value, 0))[1] + mass
 
     def law(self, grain: Any) -> Found:
-        """The law, heaviest value first. If some mass is unresolved, shares are rounded down to `grain` (0: exact)."""
+        """The law, likeliest value first. If mass is unresolved, shares are rounded down to multiples of `grain`."""
         outcomes = sorted(self._resolved, key=lambda outcome: -self._resolved[outcome][1])
         values = tuple(self._resolved[outcome][0] for outcome in outcomes)
         shares = tuple(self._resolved[outcome][1] for outcome in outcomes)
@@ -292,7 +292,7 @@ class _Masses:
 
 
 def run_once(sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape) -> tuple[Any, Any, Any]:
-    """Run once. Return what distinguishes the outcome, the value, and what was returned; or how the run stopped."""
+    """Run once. Return the outcome's tag, its value and an undecided integer, if returned; or how the run stopped."""
     ended: tuple[Any, Any, Any] = (None, None, None)
     try:
         with in_one_process():
@@ -325,7 +325,7 @@ def run_once(sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape
 
 
 def _spelled_out(value: Any, limit: int) -> Iterator[tuple[Any, Any]]:
-    """The outcomes that a value stands for, each with its share of the value's mass."""
+    """Yield each outcome that a value stands for (all integers of a `Span`), with its share of the value's mass."""
     if not isinstance(value, Span):
         yield value, mpq(1)
         return
@@ -341,7 +341,7 @@ def _spelled_out(value: Any, limit: int) -> Iterator[tuple[Any, Any]]:
 
 
 def _state(sampler: Callable[..., Any], arguments: tuple[Any, ...], name: str) -> dict[str, bytes]:
-    """What a call depends on and can change, under the name that messages give it."""
+    """Pickle everything that a call depends on and that can change, keyed by its description in messages."""
     return {
         place: pickled(place, value) for place, value in call_parts(sampler, arguments, name) if not is_fixed(value)
     }

@@ -18,7 +18,7 @@ from attacklab.processes.fresh import HASH_SEEDS, run_in_fresh_processes
 from attacklab.processes.programs import NoAnswer, TooLate
 
 _LONGEST_RUN = 10.0
-"""How much longer than the time for plain runs the last of them may take, in seconds."""
+"""How long the last plain run may go on after the time for plain runs is up, in seconds."""
 
 _SLOWER = 4 * len(HASH_SEEDS)
 """A law may take this many times as long in fresh processes, which all run at once, as it took here."""
@@ -36,11 +36,11 @@ def require_agreement(
 ) -> list[int]:
     """Find laws anew in other processes, and compare them with plain runs there.
 
-    The laws are of `sampler(input, bits)` for each input; `find` takes the sampler with its input bound. Finding the
-    laws took `found_in` seconds in this process. The plain runs of one input take at most `seconds`.
+    `laws` holds the law of `sampler(input, bits)` for each input; `find` finds it from the sampler with bound input.
+    Finding the laws took `found_in` seconds in this process. The plain runs of one input take at most `seconds`.
 
     Returns:
-        How many plain runs of each input were made.
+        The number of plain runs of each input.
 
     Raises:
         LawError: another process finds a different law or none; or plain runs contradict a law, fail or do not end.
@@ -73,6 +73,6 @@ def _observed(
     runs: int,
     seconds: float,
 ) -> tuple[list[Runs], list[str]]:
-    """Plain runs of each input, if any are asked for, and the digests of their laws."""
+    """Return plain runs of each input, if any are asked for, and the digest of each input's law."""
     observed = [plain_runs(sampler, (input_,), runs, seconds, seed=0) for input_ in inputs] if runs else []
     return observed, [find(partial(sampler, input_)).digest() for input_ in inputs]

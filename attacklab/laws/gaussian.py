@@ -38,7 +38,7 @@ from attacklab.model.intervals import PRECISION, Interval
 HALF = mpq(1, 2)
 MOST_NEWTON_STEPS = 64
 FIRST_MARGIN = 2.0**-170
-"""Relative; what Newton's method leaves is certified on either side, and widened until it is."""
+"""The first relative half-width of the interval around Newton's result; it is widened until both ends are certified."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class LeastMu:
 
 
 def smallest_mu(p: Law, q: Law, *, slack: Any = 0) -> LeastMu:
-    """The least μ of two laws; the slack, which may be added to every δ, lowers the upper bound alone."""
+    """Return bounds on the least μ of two laws. `slack`, which is added to every δ, lowers only the upper bound."""
     lower, event = 0.0, frozenset[Hashable]()
     for type_1, kept, outcomes in _tests(p, q):
         least = _needed(type_1 + p.unresolved, kept + q.unresolved).below()
@@ -96,7 +96,7 @@ def normal_quantile(tail: Any) -> Interval:
 
 
 def _needed(type_1: Any, type_2: Any) -> Interval:
-    """The μ that a point of the curve needs, at least 0; infinite if no μ suffices."""
+    """Return the μ, at least 0, that a point of the trade-off curve needs; infinite if no μ suffices."""
     if type_1 >= 1 or type_2 >= 1:
         return Interval.of(0)
     if type_1 <= 0 or type_2 <= 0:
@@ -108,7 +108,7 @@ def _tests(p: Law, q: Law) -> Iterator[tuple[Any, Any, list[Hashable]]]:
     """The tests among which the vertices of the trade-off curve are.
 
     Yields:
-        p(E), the known mass of `q` outside E, and E, for E = the outcomes of the largest q/p, more and more of them.
+        p(E), the known mass of `q` outside E, and E, for E = the outcomes with the largest q/p, larger sets later.
     """
     outcomes = by_ratio(q, p)
     type_1, kept = mpq(0), 1 - q.unresolved

@@ -20,7 +20,7 @@ class Bounds(NamedTuple):
 
 
 class Masses(Mapping[Any, Any]):
-    """Outcome → its mass, where outcomes are told apart by type and bits."""
+    """A mapping from outcomes to masses that tells outcomes apart by type and bits."""
 
     def __init__(self, pairs: Iterable[tuple[Hashable, Any, Any]]) -> None:
         self.by_tag: dict[Hashable, tuple[Any, Any]] = {key: (outcome, mass) for key, outcome, mass in pairs}
@@ -55,13 +55,13 @@ class Law:
     """Outcomes and the probability that each is known to have; what is missing from 1 is *unresolved*.
 
     The unresolved mass may lie on any outcome, even one that is not listed. So the probability of an outcome, or of a
-    set of outcomes, lies between its known mass and that plus the unresolved mass. A law is *closed* if nothing is
-    unresolved: then every probability is exact. Outcomes without mass are not kept.
+    set of outcomes, lies in [m, m + u], where m is its known mass and u the unresolved mass. A law is *closed* if u
+    is 0: then every probability is exact. Outcomes without mass are not kept.
 
     Args:
-        masses: outcome → rational mass, at least 0, or pairs of these, whose masses are added up where outcomes are the
-            same (see `outcomes`).
-        obstacle: why mass is left unresolved, where that is known.
+        masses: a mapping from outcomes to rational masses, at least 0, or pairs (outcome, mass). Masses of the same
+            outcome are added up (see `outcomes`).
+        obstacle: why mass is left unresolved, in words; empty if that is not known.
 
     Raises:
         LawError: a mass is less than 0 or is not a rational number.
@@ -89,7 +89,7 @@ class Law:
 
     @property
     def masses(self) -> Masses:
-        """Outcome → its known mass (`gmpy2.mpq`)."""
+        """The known mass of each outcome (`gmpy2.mpq`)."""
         return self._masses
 
     @property

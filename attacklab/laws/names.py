@@ -33,7 +33,7 @@ CLOCKS_AND_GENERATORS = {
     **dict.fromkeys(("subprocess", "platform", "resource", "ctypes", "tempfile"), "asks the system"),
     **dict.fromkeys(("sqlite3", "dbm", "shelve", "multiprocessing", "logging"), "asks the system"),
 }
-"""Modules whose functions and classes give what no law covers."""
+"""Modules that a sampler must not use, because no law covers what they give, each with what it does."""
 
 REFUSED: tuple[tuple[Any, str], ...] = (
     (builtins.hash, "hashes, which differs from process to process"),
@@ -63,7 +63,7 @@ class Names:
 
     @contextmanager
     def noted(self) -> Iterator[None]:
-        """Note the functions that run while this is entered."""
+        """Within this context, note each function that runs; at the end, raise if one uses a refused name."""
         before = sys.gettrace()
         sys.settrace(self._note)  # for calls alone: it asks for no lines
         try:
@@ -74,7 +74,7 @@ class Names:
                 raise self.refused
 
     def changed(self) -> str | None:
-        """What no longer stands for what it did; None if all does."""
+        """Describe a noted name whose value has changed since then; None if no value has."""
         if arithmetic() != self._arithmetic:
             return "a setting of arithmetic"
         for key, (place, namespace, name, value) in self._fixed.items():
@@ -121,13 +121,13 @@ class Names:
 
 
 def arithmetic() -> tuple[Any, ...]:
-    """The settings of arithmetic that hold now: precisions, roundings and what numpy does on errors."""
+    """Return the current settings of arithmetic: precisions, roundings and what numpy does on errors."""
     decimal, gmp = getcontext(), gmpy2.get_context()
     return decimal.prec, decimal.rounding, gmp.precision, gmp.round, *np.geterr().values()
 
 
 def _named(code: types.CodeType, frame: types.FrameType) -> Iterator[tuple[int, str, Any, Any]]:
-    """Each name in the code: its line, the dotted name, the user's own namespace if that holds it, and the value."""
+    """Yield each name in the code: line, dotted name, the user's own namespace if that holds it (else None), value."""
     line, name, owner, value = 0, "", None, None
     for step in dis.get_instructions(code):
         line = (step.positions and step.positions.lineno) or line
@@ -145,7 +145,7 @@ def _named(code: types.CodeType, frame: types.FrameType) -> Iterator[tuple[int, 
 
 
 def _loaded(step: dis.Instruction, code: types.CodeType, frame: types.FrameType) -> tuple[str, Any, Any]:
-    """The name that an instruction loads, the namespace that holds it, and its value; no name where it loads none."""
+    """Return the name that an instruction loads (empty if none), the namespace that holds it, and its value."""
     text, names = step.argval, frame.f_globals
     if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
         return text, names if text in names else None, names.get(text, getattr(builtins, text, None))
@@ -155,7 +155,7 @@ def _loaded(step: dis.Instruction, code: types.CodeType, frame: types.FrameType)
 
 
 def _reason(value: Any, code: types.CodeType) -> str | None:
-    """Why a value may not be named, if it may not."""
+    """Return why a sampler must not use a value; None if it may."""
     owner = getattr(value, "__self__", None)
     if isinstance(value, _GENERATORS) or isinstance(owner, _GENERATORS):
         return "draws from elsewhere"

@@ -53,12 +53,12 @@ class LeastRho:
 
 
 def renyi_divergence(p: Law, q: Law, alpha: Any) -> Interval:
-    """The Rényi divergence of P from Q of an order above 1, enclosed; infinite above if a law is not closed."""
+    """Enclose D_α(P‖Q) for an order α > 1. The upper bound is infinite if a law is not closed."""
     return _divergence(_terms(p, q), mpq(alpha), is_closed=p.closed and q.closed)
 
 
 def worse_renyi_divergence(p: Law, q: Law, alpha: Any) -> Interval:
-    """The larger of D_α(P‖Q) and D_α(Q‖P), enclosed; the rest as in `renyi_divergence`."""
+    """Enclose the larger of D_α(P‖Q) and D_α(Q‖P), as in `renyi_divergence`."""
     forward, back = renyi_divergence(p, q, alpha), renyi_divergence(q, p, alpha)
     return Interval(max(forward.lower, back.lower), max(forward.upper, back.upper))
 
@@ -76,7 +76,7 @@ def smallest_rho(p: Law, q: Law) -> LeastRho:
 
 
 def keeps_zcdp(p: Law, q: Law, rho: Any) -> bool:
-    """Whether a chain of orders proves that two laws keep ρ-zCDP; it does not if one is open or it got too long."""
+    """Whether a chain of orders proves that two laws keep ρ-zCDP; False if a law is not closed or it gets too long."""
     if not (p.closed and q.closed) or len(p) != len(q) or not all(outcome in q for outcome in p):
         return False
     both = [_terms(p, q), _terms(q, p)]
@@ -97,7 +97,7 @@ def keeps_zcdp(p: Law, q: Law, rho: Any) -> bool:
 def common_part(p: Law, q: Law, dropped: Any) -> tuple[Law, Law] | None:
     """Restrict two laws to the outcomes that both are known to have, and scale each to mass 1.
 
-    None if more than `dropped` of the mass of either lies elsewhere.
+    Return None if more than `dropped` of the mass of either law lies elsewhere.
     """
     shared = [outcome for outcome in p if outcome in q]
     parts = []
@@ -133,9 +133,9 @@ def _upper(interval: Interval) -> Any:
 
 
 def _candidates(terms: Terms) -> Iterator[float]:
-    """Orders at which D_α/α may be largest, in floating point: the best of the grid, and one found near it.
+    """Yield orders at which D_α/α may be largest, found in floats: the best of `ORDERS`, and one near it.
 
-    An infinite divergence is so at every order.
+    If the divergence is infinite, it is infinite at every order, and the only order is 2.
     """
     if not terms or any(math.isinf(second.upper) for _, second in terms):
         yield 2.0

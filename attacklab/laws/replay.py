@@ -34,11 +34,11 @@ _INNER = 64
 _OUTCOME = -1
 
 Script = list[tuple[int, Any]]
-"""What a run draws: how many bits, and what they are; or an outcome."""
+"""The draws of a run: pairs (number of bits, their value), or (`_OUTCOME`, the outcome of a called sampler)."""
 
 
 class PlainBits(RandomBits):
-    """A source that gives the bits of a script, as plain integers, and the outcomes in it."""
+    """A source of bits that gives the draws of a script: bits as plain integers, and outcomes of called samplers."""
 
     def __init__(self) -> None:
         self.stopped: BaseException | None = None
@@ -46,13 +46,13 @@ class PlainBits(RandomBits):
         self._at = 0
 
     def load(self, script: Script) -> None:
-        """Take a new script."""
+        """Start a new run, on this script."""
         self.stopped = None
         self._script = script
         self._at = 0
 
     def close(self) -> None:
-        """Raise what stopped the run; refuse all further draws."""
+        """End the run: raise if it was stopped or left draws of the script over; refuse all further draws."""
         reason, self.stopped = self.stopped, NotDeterministic("the sampler draws after its run; draw before it returns")
         if reason is not None:
             raise reason
@@ -62,12 +62,12 @@ class PlainBits(RandomBits):
             )
 
     def stop(self, reason: LawError) -> NoReturn:
-        """End the run, even if the sampler handles exceptions."""
+        """Raise `reason`, which `close` raises again if the sampler handles it."""
         self.stopped = reason
         raise reason
 
     def take(self, count: int) -> int:
-        """The next bits of the script."""
+        """Return the next bits of the script; stop the run if it does not have `count` bits there."""
         if self.stopped is not None:
             raise self.stopped
         at = self._at
@@ -82,11 +82,11 @@ class PlainBits(RandomBits):
         return int(self._script[at][1])
 
     def call(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
-        """The next outcome of the script; without one, draw it by the sampler."""
+        """Return the next draw of the script if it is an outcome; otherwise run the sampler."""
         return self._next_outcome() if self._gives_outcome() else super().call(sampler, *arguments)
 
     def repeat(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
-        """The next outcome of the script; without one, the outcome of the first accepted round."""
+        """Return the next draw of the script if it is an outcome; otherwise run rounds until one is accepted."""
         return self._next_outcome() if self._gives_outcome() else super().repeat(sampler, *arguments)
 
     def _gives_outcome(self) -> bool:
@@ -100,7 +100,7 @@ class PlainBits(RandomBits):
 
 
 class Replays:
-    """Plays leaves again. One object serves all laws of an enumeration, so that all runs share a source."""
+    """Runs samplers again on the draws of leaves. One object serves all laws of an enumeration: runs share a source."""
 
     def __init__(self, names: Names) -> None:
         self._rng = random.Random(20_240)
@@ -123,7 +123,7 @@ class Replays:
                 self._play(name, sampler, arguments, _script(leaf, values), expected)
 
     def _points(self, leaf: Leaf) -> Iterable[tuple[int, ...]]:
-        """Values for the draws of a leaf: all of them if they are few, else the ends and some between."""
+        """Return values for the draws of a leaf: all possible ones if they are few, else the ends and some between."""
         lows = tuple(event.low for event in leaf.events)
         if not leaf.is_wide:
             return (lows,)

@@ -41,7 +41,7 @@ SECONDS = 30.0
 """Seconds after which no further run is begun."""
 
 FALSE_ALARM = 1e-12
-"""The probability, at most, that a true law is refused."""
+"""The largest probability with which a true law is refused."""
 
 RARE = 2.0**-8
 """Outcomes of less mass than this are counted together, in blocks of at least this mass."""
@@ -61,7 +61,7 @@ class Runs:
 
 
 def plain_runs(sampler: Callable[..., Any], arguments: tuple[Any, ...], runs: int, seconds: float, seed: int) -> Runs:
-    """Run `sampler(*arguments, bits)` in this process, on one source of bits; after this many seconds no more.
+    """Run `sampler(*arguments, bits)` up to `runs` times in this process, on one source of bits; none after `seconds`.
 
     Raises:
         LawError: a run raised, or an outcome cannot be hashed.
@@ -92,7 +92,7 @@ def compare(law: Law, runs: Runs) -> int:
     """Compare plain runs with a law.
 
     Returns:
-        How many of the runs were counted: the first of them.
+        The number of runs that were counted, from the first on.
 
     Raises:
         Contradicted: a true law would give such counts with probability at most `FALSE_ALARM`.
@@ -134,7 +134,7 @@ def compare(law: Law, runs: Runs) -> int:
 
 
 def _counts(law: Law, runs: Runs, counted: int) -> tuple[NDArray[np.int64], int | None]:
-    """Counts in the first `counted` runs: of each outcome of the law, then of all others. Also one other's number."""
+    """Count each outcome of the law, then all others, in the first `counted` runs; also return one other's index."""
     places = {tag(outcome): place for place, outcome in enumerate(law)}
     counts, stray = np.zeros(len(law) + 1, dtype=np.int64), None
     for number, count in enumerate(np.bincount(runs.numbers[:counted], minlength=len(runs.tags)).tolist()):
@@ -145,7 +145,7 @@ def _counts(law: Law, runs: Runs, counted: int) -> tuple[NDArray[np.int64], int 
 
 
 def _blocks(masses: NDArray[np.float64]) -> list[NDArray[np.int64]]:
-    """Blocks of neighbouring rare outcomes, as places: of mass about `RARE`, then joined in twos until one is left."""
+    """Return blocks of indices of neighbouring rare outcomes: of mass about `RARE`, then joined in pairs, up to one."""
     rare = np.flatnonzero(masses < RARE)
     if len(rare) < 2:
         return []

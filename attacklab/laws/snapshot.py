@@ -1,4 +1,4 @@
-"""What a sampler holds and is given, as bytes that are equal as long as nothing changes.
+"""The state of a sampler and of its arguments, as bytes that are equal as long as nothing changes.
 
 Objects are pickled by type and bits. Functions count as their code, closure, defaults and attributes, an author's own
 classes as their attributes, and other classes and modules as themselves. What cannot be pickled cannot be compared.
@@ -44,9 +44,9 @@ class CannotCompare(Exception):
 
 
 def is_library(module: Any) -> bool:
-    """Whether a module is of Python, numpy, SciPy, gmpy2 or the lab, and so is taken to keep no state.
+    """Whether a module belongs to Python, this package or a library such as numpy, which are taken to keep no state.
 
-    It must lie where these are installed, not only be called like one.
+    The module of a library must also lie where libraries are installed; the right name is not enough.
     """
     if not isinstance(module, str):
         return False
@@ -75,7 +75,7 @@ def is_fixed(value: Any) -> bool:
 
 
 def call_parts(function: Callable[..., Any], arguments: tuple[Any, ...], name: str) -> Iterator[tuple[str, Any]]:
-    """What a call depends on: first what the function holds, one by one, then all of it, and the arguments."""
+    """Yield what a call depends on, each with a description: what the function holds, the function, its arguments."""
     inner = getattr(function, "func", function)
     if isinstance(inner, types.MethodType) and not isinstance(inner.__self__, type):
         for attribute, held in _attributes(inner.__self__).items():
@@ -90,10 +90,10 @@ def call_parts(function: Callable[..., Any], arguments: tuple[Any, ...], name: s
 
 
 def pickled(place: str, value: Any) -> bytes:
-    """What an object holds at this moment. Keep the object as long as its bytes: they name places in memory.
+    """Pickle what an object holds now. Keep the object as long as its bytes, which contain addresses in memory.
 
     Raises:
-        CannotCompare: it cannot be pickled; the message begins with its place.
+        CannotCompare: the object cannot be pickled; the message begins with `place`.
     """
     stream = io.BytesIO()
     try:
@@ -109,7 +109,7 @@ class _Pickler(pickle.Pickler):
     """Pickles objects by value: equal contents give equal bytes."""
 
     def reducer_override(self, value: Any) -> Any:
-        """How to write a value of any but the simplest types: its type, then its contents."""
+        """Return how to pickle a value, unless its type is one of the simplest: its type, then its contents."""
         kind = type(value)
         if value is _written:
             return NotImplemented
@@ -129,7 +129,7 @@ class _Pickler(pickle.Pickler):
 
 
 def _defined(value: types.FunctionType | type) -> Any:
-    """How to write a function or a class."""
+    """Return how to pickle a function or a class."""
     is_plain = is_library(value.__module__)
     if isinstance(value, type):
         return _written, ("class", id(value)), None if is_plain else _attributes_of_class(value)
@@ -137,7 +137,7 @@ def _defined(value: types.FunctionType | type) -> Any:
 
 
 def _object(value: Any) -> Any:
-    """How to pickle a bound method, or an object of a user's own class."""
+    """Return how to pickle a bound method, or an object of a user's own class."""
     kind = type(value)
     if kind is types.MethodType:
         is_bare = _is_own(type(value.__self__)) and not _attributes(value.__self__)
@@ -150,7 +150,7 @@ def _object(value: Any) -> Any:
 
 
 def _cached(value: Any) -> Any:
-    """How to pickle a cached function; what it has cached must equal what it returns when it is computed anew."""
+    """Return how to pickle a cached function. If it has no parameters, its cached value must equal a fresh one."""
     made = value.__wrapped__
     if isinstance(made, types.FunctionType) and not inspect.signature(made).parameters:
         _require_as_computed(f"what {value.__qualname__} returned", value(), made)
@@ -164,7 +164,7 @@ def _require_as_computed(place: str, kept: Any, compute: Callable[[], Any]) -> N
 
 
 def _written(*parts: Any) -> None:
-    """Stands in the pickles for what would rebuild an object; nobody loads them."""
+    """A placeholder in the pickles for the function that would rebuild an object; nobody loads them."""
 
 
 def _is_own(kind: type) -> bool:
@@ -179,7 +179,7 @@ def _held_by(function: types.FunctionType) -> tuple[Any, ...]:
 
 
 def _attributes(value: Any) -> dict[str, Any]:
-    """The attributes of an object, in slots too, without what `cached_property` has computed for good."""
+    """Return the attributes of an object, in slots too, without the values that a `cached_property` has computed."""
     kind, held = type(value), dict(getattr(value, "__dict__", {}))
     for name, member in ((name, member) for base in kind.__mro__ for name, member in vars(base).items()):
         if isinstance(member, functools.cached_property):

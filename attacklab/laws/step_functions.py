@@ -89,7 +89,7 @@ def step_law(outcome: Callable[[NDArray[np.float64]], Outcomes]) -> Law:
 
 
 def one_uniform(release: Callable[..., Outcomes], data: Any, **parameters: Any) -> Callable[[NDArray[Any]], Outcomes]:
-    """The mechanism `release(data, trials, rng, **parameters)` as a function of one uniform number for each trial.
+    """Return `release(data, trials, rng, **parameters)` as a function of an array with one uniform number a trial.
 
     The function raises a `LawError` if the mechanism draws anything but `rng.random(trials)`, once.
     """

@@ -87,7 +87,7 @@ def evidence(claim: PrivacyClaim, counts: Counts) -> float:
 
 @functools.lru_cache(maxsize=64)
 def growths(claim: PrivacyClaim) -> NDArray[np.float64]:
-    """How much each outcome of a trial adds to the logarithm of the wealth at each share of it that is staked.
+    """Return what each outcome of a trial adds to the logarithm of the wealth, for each share of the wealth staked.
 
     Returns:
         One row an outcome (the event contains both outputs, only the first, only the second, neither), one column a
@@ -128,7 +128,7 @@ def confidence_sequence(hits: int, trials: int, alpha: float) -> tuple[float, fl
 
 
 def _largest(holds: Callable[[float], bool], low: float, high: float) -> float:
-    """The largest number in [low, high) at which `holds`, which holds at `low`; within (high − low)/1024."""
+    """Return the largest number in [low, high) at which `holds` is true, within (high − low)/1024; it is at `low`."""
     tolerance = (high - low) / 1024
     while high - low > tolerance:
         middle = (low + high) / 2

@@ -62,7 +62,7 @@ MOST_TRIALS = 1 << 48
 
 
 def choosing_trials(claim: Claim, trials: int) -> int:
-    """The most trials to choose an event on: a share of those that judge, up to half of them at a large (least) ε."""
+    """Return the most trials to choose an event on: a share of `trials` that grows, up to half, with the least ε."""
     epsilon = min(claim.points[0], 300.0)
     rise = min(max(epsilon - SMALL, 0.0) / (LARGE - SMALL), 1.0)
     share = 1 / SHARE + (1 / 2 - 1 / SHARE) * rise
@@ -86,10 +86,10 @@ def promised_epsilon(first: ArrayLike, second: ArrayLike, trials: int, delta: fl
 
 
 def expected_evidence(claims: Sequence[PrivacyClaim], p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
-    """The expected growth of the evidence a trial, in nats, of events with probabilities p and q under either input.
+    """Return the expected growth of the evidence a trial, in nats, for events with probabilities P[E] = p and Q[E] = q.
 
-    It is the largest over claims, directions and the complement: above 0 where an event breaks one of the claims by
-    enough for the smallest stake, and where none does, the less below 0 the nearer the event comes to it.
+    It is the largest over claims, directions and the complement. It is above 0 if an event breaks one of the claims by
+    enough for the smallest stake. Otherwise it is at most 0, and nearer to 0 for an event that comes nearer to that.
     """
     first, second = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
     outcomes = [first * second, first * (1 - second), second * (1 - first), (1 - first) * (1 - second)]
@@ -107,7 +107,7 @@ def promised_evidence(
 ) -> NDArray[np.float64]:
     """The evidence that one more trial is expected to add at the best stake, in nats, given counts of events.
 
-    The array has the shape of `first` with an axis more, for the claims; each number is the largest over the event and
+    The result has the shape of `first` and one more axis, for the claims; each number is the largest over the event and
     its complement and both directions.
     """
     first_hits, second_hits = np.asarray(first), np.asarray(second)
@@ -140,7 +140,7 @@ def smallest_detectable_advantage(claim: PrivacyClaim, trials: int, alpha: float
     """The smallest advantage, within 1 %, that refutes the claim with probability at least `POWER`.
 
     The base rate is the smaller one of P[E] and Q[E]: the rarer the event, the smaller the advantage that shows. None
-    if no event with that base rate can be detected in so few trials.
+    if no event with that base rate can be detected in `trials` trials.
     """
     missed, caught = 0.0, 1.0 - base_rate
     if not detects(claim, base_rate + caught, base_rate, trials, alpha):
@@ -153,7 +153,7 @@ def smallest_detectable_advantage(claim: PrivacyClaim, trials: int, alpha: float
 
 
 def trials_needed(claim: PrivacyClaim, p: float, q: float, alpha: float) -> int | None:
-    """How many trials of an event with probabilities p and q, within 1 %, refute the claim with `POWER` at least.
+    """Return how many trials of an event with probabilities p and q refute the claim with `POWER` at least, within 1 %.
 
     None if p and q keep the claim, or break it by so little that it takes too many trials.
     """

@@ -96,7 +96,7 @@ def keeps_surely(claim: PrivacyClaim, counts: Counts, alpha: float) -> bool:
 def read_off(
     claim: PrivacyClaim, counts: Counts, first: tuple[float, float], second: tuple[float, float]
 ) -> Assessment:
-    """Everything that follows from bounds on P[E] and on Q[E] that hold together."""
+    """Return the assessment that follows from bounds on P[E] and on Q[E] that hold together."""
     (p_low, p_high), (q_low, q_high) = ((float(low), float(high)) for low, high in (first, second))
     p, q = counts.first / counts.trials, counts.second / counts.trials
     cases = directions((p_low, p_high), (q_low, q_high))
@@ -113,7 +113,7 @@ def read_off(
 
 
 def share_of_alpha(alpha: float, parts: int) -> float:
-    """The α of each of `parts` things that are tested (Bonferroni).
+    """Return the α of each of `parts` tests that share `alpha` evenly (Bonferroni).
 
     Raises:
         ValueError: α is outside (0, 1) or `parts` is less than 1.

@@ -1,4 +1,4 @@
-"""A lower bound on ε from the counts of one event in as many trials of either input.
+"""A lower bound on ε from the counts of one event in the same number of trials of each input.
 
 Two separate bounds on P[E] and Q[E] are loose, since both must be at their worst at once. To test one ε, only pairs of
 probabilities with P[E] = e^ε Q[E] + δ matter: the bound is the largest ε at which counts as extreme as those seen have
@@ -41,7 +41,7 @@ COARSE, FINE = 1 << 11, 1 << 17
 """The size of the computation, in pairs of a cell and a block: to find the bound roughly, and to confirm it."""
 
 LEAST_STEP = 0.003
-"""By how many standard deviations at least the bound is lowered, until it surely holds."""
+"""The least step, in standard deviations, by which the bound is lowered until it surely holds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ DIGITS = range(3, 18)
 """With how many digits figures are given: as few as show that the claim is exceeded."""
 
 ALIKE = 9
-"""Cases that exceed the claim by the same to this many decimal places are told in their order."""
+"""If several cases exceed the claim equally, to this many decimal places, the first of `SIDES` is shown."""
 
 WRITTEN_OUT = 6
 """Larger odds than ten to this power are given as a power of ten."""
@@ -42,25 +42,25 @@ def refuted_reason(judged: PrivacyClaim, counts: Counts, alpha: float, *, fails:
 
 
 def counted(counts: Counts, *, fails: bool) -> str:
-    """How often an event happened on either side."""
+    """Say how often an event happened on each input."""
     event = "the target failed" if fails else "E happened"
     second = f"in {counts.second:,} on the second"
     return f"{event} in {counts.first:,} of {counts.trials:,} trials on the first input and {second}"
 
 
 def odds_text(log_odds: float) -> str:
-    """Odds from their natural logarithm, rounded down."""
+    """Return odds as text, rounded down, from their natural logarithm."""
     power = log_odds / math.log(10)
     return f"10^{math.floor(power):,}" if power >= WRITTEN_OUT else f"{math.floor(float(lower_text(10**power, 2))):,}"
 
 
 def confidence_text(alpha: float) -> str:
-    """The confidence of an audit."""
+    """Return the confidence of an audit, as text."""
     return f"(confidence 1 − {upper_text(alpha, 2)})"
 
 
 def above_text(bound: float, claimed: float) -> str:
-    """A lower bound that exceeds what is claimed, in as few digits as show that it does."""
+    """Return a lower bound above `claimed` as text, in as few digits as show that it is above."""
     return next((text for digits in DIGITS if float(text := lower_text(bound, digits)) > claimed), repr(bound))
 
 

@@ -33,7 +33,7 @@ CHECKER = Path("checker", "check.py")
 ACCEPTED = re.compile(r"ACCEPTED +\S+: (?P<statement>.+)\n +checked (?P<checked>.+); readings (?P<readings>.+)\n?")
 REFUSED = re.compile(r"REFUSED +\S+: (?P<reason>.+)")
 NOT_IN_A_NAME = re.compile(r"[^\w.-]")
-"""What the name of a file is spared."""
+"""Matches a character that is replaced by _ in file names."""
 
 TABLES = "tables"
 """The folder of tables beside the certificates, each in a file called by its SHA-256."""
@@ -42,12 +42,12 @@ NEIGHBOURS = {Kind.NOISE: "answers", Kind.SELECTION: "utilities"}
 """What a certificate calls the inputs of these kinds; for all other kinds it says datasets."""
 
 RECORDS = {"add-remove", "substitute"}
-"""The relations of a sum or a mean whose claim holds for both."""
+"""The relations that the claim of a sum or a mean covers if it names none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What the checker said of a certificate; the last three are empty unless it accepted it."""
+    """The checker's answer on a certificate. The last three fields are empty unless it accepted the certificate."""
 
     verdict: Verdict
     reason: str
@@ -80,10 +80,10 @@ def prove_every_pair(
     """Write the certificate of a target and have it checked.
 
     Args:
-        target: one that brings a certificate.
+        target: a target with a certificate.
         checker: the program that checks it.
         folder: where the certificate is written, as NAME.json, with its tables in the folder `tables` beside it.
-        seconds: how long both may take together.
+        seconds: how long making and checking the certificate may take together.
         progress: as for `prove`.
         spec: as for `prove`.
 
@@ -93,7 +93,7 @@ def prove_every_pair(
 
     Raises:
         UsageError: the target has no certificate, or its certificate states something else than the target claims; or
-            writing it would overwrite a file that is not one.
+            writing it would overwrite a file that is not a certificate.
     """
     make = target.certificate
     if make is None:
@@ -204,7 +204,7 @@ def require_same_claim(target: Target, certificate: Any) -> None:
     """Refuse a certificate that states something else than the target claims.
 
     Raises:
-        UsageError: it promises less, or is about other neighbours, or is not a certificate.
+        UsageError: the certificate promises less or is about other neighbours, or it is not a certificate.
     """
     if not isinstance(certificate, Mapping) or not {"claim", "relation"} <= certificate.keys():
         raise UsageError(
@@ -256,18 +256,18 @@ def _implies(stated: Mapping[str, Any], claim: Claim) -> bool:
 
 
 def _pure_epsilon(stated: Mapping[str, Any]) -> Fraction | float:
-    """The ε of a stated claim with δ = 0; infinite if it is none."""
+    """Return the ε of a stated claim of ε-DP; infinite for any other claim."""
     is_pure = stated["is"] == "ApproximateDP" and _rational(stated["delta"]) == 0
     return _rational(stated["epsilon"]) if is_pure else math.inf
 
 
 def _rho(stated: Mapping[str, Any]) -> Fraction | float:
-    """The ρ for which a stated claim implies zCDP; infinite if it implies none."""
+    """Return the ρ of the ρ-zCDP that a stated claim implies; infinite if it implies none."""
     return _rational(stated["rho"]) if stated["is"] == "ZeroConcentratedDP" else _pure_epsilon(stated) ** 2 / 2
 
 
 def _divergence(stated: Mapping[str, Any], alpha: Fraction) -> Fraction | float:
-    """The bound on the Rényi divergence of an order that a stated claim implies; infinite if it implies none."""
+    """Return the bound on D_α that a stated claim implies; infinite if it implies none."""
     if stated["is"] == "RenyiDP":
         return _rational(stated["epsilon"]) if alpha <= _rational(stated["alpha"]) else math.inf
     return min(_pure_epsilon(stated), alpha * _rho(stated))
@@ -284,7 +284,7 @@ def _covers_neighbours(target: Target, relation: Any) -> bool:
 
 
 def _relations(target: Target) -> set[str]:
-    """The relations of a target's datasets; none of those that are given by pairs of their own."""
+    """Return the relations that make a target's datasets neighbours; empty if only declared pairs say which are."""
     if target.relation is not None:
         return {target.relation}
     if target.kind is not Kind.DATASET:
@@ -301,7 +301,7 @@ def _sensitivity(target: Target) -> float | None:
 
 
 def _moves_as_far(target: Target, certificate: Mapping[str, Any]) -> bool:
-    """Whether each query of a term bounds moves that are no less than the target's; one that names none counts by 1."""
+    """Whether every sensitivity in a certificate is at least the target's; a certificate that states none has 1."""
     sensitivity, fields = _sensitivity(target), list(_fields(certificate.get("term")))
     if target.kind is Kind.SELECTION and any(value is True for name, value in fields if name == "monotone"):
         return False  # its utilities move in one direction only
@@ -310,7 +310,7 @@ def _moves_as_far(target: Target, certificate: Mapping[str, Any]) -> bool:
 
 
 def _fields(value: Any) -> Iterator[tuple[str, Any]]:
-    """Give each field in some JSON, however deep it lies."""
+    """Yield the name and the value of each field in JSON data, at any depth."""
     if isinstance(value, list):
         for item in value:
             yield from _fields(item)

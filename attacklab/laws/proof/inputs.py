@@ -1,7 +1,7 @@
 """Deciding a claim for every pair of neighbours among given inputs: small scope.
 
 Each input's law is found once, and each pair is judged by two of them. The finding shows the worst pair, what it needs,
-and of how many pairs that is the worst. What it says of a finite domain is exact; of other inputs it says nothing.
+and how many pairs come to the same verdict. It is exact for a finite domain, and says nothing about other inputs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def neighbours_among(target: Target, inputs: Sequence[Any]) -> list[Places]:
 
 
 def _by(relation: Relation, inputs: Sequence[Any]) -> Iterator[Places]:
-    """The pairs of datasets that differ in one record."""
+    """Yield the pairs of datasets that differ in one record, which is deleted or replaced, as `relation` says."""
     apart = _one_deleted if relation is Relation.ADD_REMOVE else _one_replaced
     yield from ((*places, relation) for places in apart(inputs))
 
@@ -115,14 +115,14 @@ def _one_replaced(inputs: Sequence[Any]) -> Iterator[tuple[int, int]]:
 
 
 def _key(record: Any) -> Any:
-    """What tells a record from others: doubles by their bits, but whole ones are equal to integers."""
+    """Return a key that is the same for equal records: doubles by their bits, but whole ones are equal to integers."""
     if isinstance(record, float) and not (record.is_integer() and (record or math.copysign(1, record) > 0)):
         return record.hex()
     return record if isinstance(record, str) else int(record)
 
 
 def inputs_of(target: Target, inputs: Sequence[Any]) -> list[Any]:
-    """The inputs as the target takes them, each once.
+    """Return the inputs in the form that the target takes, without duplicates.
 
     Raises:
         UsageError: one of them is not an input of this target.
@@ -157,7 +157,7 @@ def _input(target: Target, value: Any) -> Any:
 
 
 def _require_numbers(kind: Kind, array: NDArray[Any], value: Any) -> None:
-    """Refuse what is not a number, or not a list of numbers, as the kind has it."""
+    """Refuse an input that is not a number, or not a list of numbers, whichever this kind takes."""
     wanted, dimensions = ("a number", 0) if kind is Kind.NOISE else ("a list of numbers", 1)
     is_empty = not array.size
     if array.ndim != dimensions or (kind is Kind.SELECTION if is_empty else array.dtype.kind not in "iuf"):

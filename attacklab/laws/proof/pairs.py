@@ -41,9 +41,9 @@ def prove(
 ) -> Finding:
     """Decide a target's claim on one pair, or on every pair of neighbours among some inputs.
 
-    Answers and utilities are neighbours if they are at most the sensitivity apart; records and other datasets by the
-    relation of the claim or, where it has none, by every one that such inputs have; single values of a dataset target
-    without a shape are one person's record each, and all neighbours.
+    Answers and utilities are neighbours if they are at most the sensitivity apart. Datasets are neighbours by the
+    relation of the claim or, if it has none, by any relation that such inputs have. If a dataset target has no shape
+    and its inputs are single values, each is one person's record, and all are neighbours.
 
     Args:
         target: one that has a sampler.
@@ -51,9 +51,9 @@ def prove(
         inputs: instead of a pair, the inputs of a finite domain (see `attacklab.model.domains.finite`); equal ones
             count once.
         limits: when to stop enumerating a law.
-        seconds: when to stop whatever is being done; see `attacklab.laws.deadline` for what that can end.
+        seconds: the time limit for everything; see `attacklab.laws.deadline` for what that can end.
         progress: called at the start and now and then with a line that says how far the proof has come.
-        spec: the words after `attacklab prove` that repeat this, for the line that replays the finding.
+        spec: the arguments of `attacklab prove` that repeat this proof, for the command that replays the finding.
 
     Returns:
         PROVED, VIOLATED, or INCONCLUSIVE where the limits or the time left too much of a law open;
@@ -94,9 +94,9 @@ def prove_all(
 
     Args:
         target: one that has a sampler.
-        pairs: the pairs; those that the target declares by default, and where it declares none, `default_pair`.
+        pairs: the pairs; by default those that the target declares, or `default_pair` if it declares none.
         limits: when to stop enumerating.
-        seconds: how long all of it may take; each pair gets an even share of what the pairs before it left.
+        seconds: how long all of it may take; each pair gets an even share of the time that is left.
         progress: as for `prove`.
         spec: as for `prove`.
 

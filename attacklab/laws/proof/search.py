@@ -1,4 +1,4 @@
-"""The laws of some inputs, and what they say of a claim on pairs of them.
+"""Finds the laws of some inputs, and decides a claim on pairs of these inputs.
 
 Each input's law is found once, by running the target's sampler on every sequence of random bits, and each pair is
 judged by two of them. The worst pair is shown. Laws that decide are compared with plain runs in another process.
@@ -34,7 +34,7 @@ CLOSING_RUNS = 512
 """How many runs are spent on seeing whether a law closes."""
 
 FEWEST_RUNS = 1_000
-"""Plain runs of each input, however many inputs there are; fewer only where all runs are fewer."""
+"""The fewest plain runs of each input, however many inputs there are, unless `sampling_check.RUNS` is smaller."""
 
 ASSUMPTION = "assumed: the sampler is a function of its input and its draws, in this configuration"
 """What a proof by exact laws takes for granted; `attacklab.laws.names` looks for honest mistakes alone."""
@@ -42,11 +42,11 @@ ASSUMPTION = "assumed: the sampler is a function of its input and its draws, in 
 WORST_FIRST = (Verdict.VIOLATED, Verdict.INCONCLUSIVE, Verdict.PROVED)
 
 Places: TypeAlias = tuple[int, int, Relation | None]
-"""The places of two inputs, and the relation between them."""
+"""The indices of two inputs, and the relation between them."""
 
 
 def sampler_of(target: Target) -> Sampler:
-    """The sampler of a target; a mistake of the user's where it has none."""
+    """Return the sampler of a target; raise a UsageError if it has none."""
     if target.sampler is None:
         raise UsageError(
             f"{target.name} has no sampler, so its law cannot be found; "
@@ -61,7 +61,7 @@ def closed_or_open_law(
     progress: Callable[[str], None] | None = None,
     is_replayed: bool = True,
 ) -> Law:
-    """The closed law if a few runs close it, for then a claim is proved with nothing added to δ; else the enclosure."""
+    """Return the closed law if a few runs close it, so that nothing need be added to δ; otherwise a law left open."""
     few = replace(limits, unresolved=Fraction(0), runs=min(limits.runs, CLOSING_RUNS))
     with contextlib.suppress(NeverEnds):
         if enumerate_law(sampler, limits=few, progress=progress, is_replayed=False).closed:
@@ -90,7 +90,7 @@ class Search:
     found_in: float = 0.0
 
     def finding(self, scope: Scope, spec: str | None) -> Finding:
-        """Search, and say what was found. If the sampler fails, this raises for a single pair, else gives an ERROR."""
+        """Judge all pairs and return the finding. If the sampler fails, raise for a single pair, else give an ERROR."""
         started = time.perf_counter()
         self._deadline = Deadline(self.seconds)
         try:
@@ -138,7 +138,7 @@ class Search:
         return laws
 
     def _worst(self, laws: Sequence[Law]) -> tuple[_Judged, Counter[Verdict]]:
-        """The pair that needs most, and how many pairs come to which verdict."""
+        """Judge every pair; return the worst one, and the number of pairs for each verdict."""
         judged: list[_Judged] = []
         for number, places in enumerate(self.pairs):
             first, second = laws[places[0]], laws[places[1]]
@@ -205,14 +205,14 @@ class Search:
 
 @dataclass(frozen=True)
 class _Judged:
-    """A pair and what its laws say of the claim."""
+    """A pair, and what its laws say about the claim."""
 
     places: Places
     ruling: Ruling
 
     @property
     def weight(self) -> tuple[Any, ...]:
-        """How bad it is: first the verdict, then what it needs beside the claim."""
+        """A key that is larger for a worse pair: first the verdict, then the parameter or the ε and δ that it needs."""
         ruling = self.ruling
         gravity = -WORST_FIRST.index(verdict_of(ruling)), ruling.decision is not Decision.PROVED
         if ruling.need is not None:

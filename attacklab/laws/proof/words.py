@@ -1,4 +1,4 @@
-"""What two laws say of a claim, in words and figures, as the finding of a proof shows it."""
+"""The words and figures in which the finding of a proof shows what two laws say about a claim."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ OTHER_PROOFS = {
     Kind.MEAN: "from how far a record moves the mean, and for all shifts of its noise,",
     Kind.DATASET: "from how far a record moves what is released",
 }
-"""Kind → the proof that would decide a claim which enumeration leaves open."""
+"""The proof, for each kind, that would decide a claim which enumeration leaves open."""
 
 
 def finding_of(target: Target, proved: str, spec: str | None, verdict: Verdict, reason: str, **rest: Any) -> Finding:
     """The finding of a proof by exact laws.
 
-    `proved` is the argument of `prove` that says for which inputs, and `spec` the words after `attacklab prove` that
-    repeat this.
+    `proved` is the text of the argument of `prove` that gives the inputs, and `spec` the arguments of `attacklab prove`
+    that repeat the proof.
     """
     replay = f"attacklab prove {spec}" if spec else f"prove({target.name}, {proved})"
     return Finding.on(target, EXACT_LAW, verdict, reason, replay=replay, spec=spec or "", **rest)
 
 
 def otherwise(target: Target) -> str:
-    """What to do where enumeration leaves a claim open."""
+    """Say what to do if enumeration leaves a claim open."""
     wanted = f"enumeration left the claim open; a proof {OTHER_PROOFS[target.kind]} would decide it"
     if target.certificate is not None:
         return f"{wanted}: --all writes a certificate and has it checked"
@@ -83,7 +83,7 @@ def _point_needed(certificate: Closeness, *, is_closed: bool) -> str:
 
 
 def evidence_of(target: Target, ruling: Ruling, first: Law, second: Law) -> Laws:
-    """What two laws show, in figures."""
+    """Return the figures that two laws show: the advantage, bounds on ε and δ, and an event that refutes the claim."""
     distance, certificate = advantage(first, second), ruling.certificate
     is_refuted = ruling.decision is Decision.REFUTED
     return Laws(
@@ -100,11 +100,11 @@ def evidence_of(target: Target, ruling: Ruling, first: Law, second: Law) -> Laws
 
 
 MOST_WRITTEN = 16
-"""An event of more outcomes is not written as a line of Python."""
+"""The most outcomes of an event that is written as a line of Python."""
 
 
 def _shown_event(ruling: Ruling, first: Law, second: Law) -> dict[str, Any]:
-    """The probabilities of the event, and the line that decides it where it has few outcomes."""
+    """Return the probabilities of the event and, if it has few outcomes, the line of Python that decides it."""
     rates = [
         (float_below(total(law.mass(outcome) for outcome in ruling.event)), law.unresolved) for law in (first, second)
     ]
@@ -117,7 +117,7 @@ def _shown_event(ruling: Ruling, first: Law, second: Law) -> dict[str, Any]:
 
 
 def _described_event(ruling: Ruling, first: Law, second: Law) -> str:
-    """The outcomes of the event, the likeliest first."""
+    """Return the outcomes of the event as text, the likeliest first."""
     likelier = second if ruling.reverse else first
     outcomes = sorted(ruling.event, key=lambda outcome: (-likelier.mass(outcome), str(outcome)))
     if not outcomes:
