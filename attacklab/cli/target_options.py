@@ -237,7 +237,7 @@ def _records(text: str) -> Any:
             raise UsageError(f"--domain is not JSON: {error}; write a list of records such as [0, 1]") from error
         raise UsageError("--domain lists no record; write some, such as [0, 1]")
     domain = domain_from_text(text)
-    return domain if domain.shape else replace(domain, shape=Records(most=1 << 16))
+    return domain if domain.shape else replace(domain, shape=Records(most=1 << 10))
 
 
 def takes_target(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

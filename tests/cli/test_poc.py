@@ -59,7 +59,7 @@ def test_what_cannot_be_shown_is_refused_in_one_line(attacklab: Any, folder: Pat
         for estimate in (finding.samples.second.estimate + 1e-9, finding.samples.second.estimate)
     )
     for attack, kept, said in (
-        ("precision", findings, "none of precision that is has a pair"),
+        ("precision", findings, "no script can be written for precision"),
         (None, [replace(finding, verdict=Verdict.NOT_DETECTED)], "0 of 1 findings refute a claim"),
         *((None, [kept], "too rare to be seen again") for kept in (rare, rarer)),
     ):

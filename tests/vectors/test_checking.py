@@ -95,7 +95,7 @@ ROWS: Sequence[tuple[str, Sequence[Any], Verdict, str]] = (
     ("law", [law((True, "1/4"), (True, "1/4"))], ERROR, "law names an outcome twice"),
     ("law", [law((True, "5/4"))], ERROR, "'5/4' is not a probability"),
     ("pair", [Failed("refused")], ERROR, "it failed: refused"),
-    ("tape", [{"output": "minus two", "bits_used": "3"}], ERROR, "not written as a value"),
+    ("tape", [{"output": "minus two", "bits_used": "3"}], ERROR, "is not a value of vectors"),
     ("calibration", values("1/3"), ERROR, "must be a double or an integer of at most 53 bits"),
     ("calibration", values(True), ERROR, "'True' is not a number"),
     ("sum", [TargetError("it died")], ERROR, "it died"),
