@@ -1,7 +1,7 @@
 """Where the library's random bits come from: the operating system, or a seed that is for tests alone.
 
-Where many words are asked for at once, and the package `cryptography` is there, they are the output of ChaCha20 for 256
-new bits of the system, which are used once and dropped. Linux makes its own bits by the same cipher, more slowly.
+If the package `cryptography` is installed, a large array of words is the output of ChaCha20, whose key is 256 new bits
+of the system and is used once. Linux makes its own bits by the same cipher, more slowly.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from mechanisms.core.table import Table, table_of
 from mechanisms.randomness import Outcome, RandomBits
 
 EXPANDED_FROM = 1 << 12
-"""As many bytes and more are expanded by a cipher."""
+"""Requests for words of at least this many bytes are answered by the cipher, if it is available."""
 
 INVERTED = 256
-"""The table of a law is made after this many numbers, which cost about half as much as the table."""
+"""How many numbers of a law are inverted before its table is made; they cost about half as much as the table."""
 
 
 class SystemBits(RandomBits):
     """Bits from the operating system's entropy. Threads, forks and pickled copies may share one: it keeps no state.
 
-    One number of noise is drawn by its law's table, in place of an inversion, once the law has been drawn from often
-    enough: both have exactly this law.
+    A single number of noise is drawn by inversion at first, and by its law's table after `INVERTED` numbers of that
+    law. Both have exactly this law.
     """
 
     def __repr__(self) -> str:
@@ -85,7 +85,7 @@ _numbers = lru_cache(maxsize=64)(_Numbers)
 
 @cache
 def _expander() -> Callable[[int], bytes] | None:
-    """Return a function of a size that expands 256 bits of the system to that many bytes; None without a cipher."""
+    """Return a function that expands 256 bits of the system to `size` bytes; None if the cipher is not available."""
     try:
         from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms

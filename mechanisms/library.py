@@ -34,7 +34,7 @@ from mechanisms.sparse_vector.exact import exact_above_threshold
 from mechanisms.summation.exact import exact_bounded_mean, exact_bounded_sum
 
 SMALLEST_DELTA, LARGEST_EPSILON = Fraction(1, 1 << 400), 1 << 13
-"""Of Gaussian noise: what the checker can tell from 0, and where it computes e^ε."""
+"""Limits for Gaussian noise: the least δ that the checker tells from 0, and the largest ε whose e^ε it computes."""
 
 EITHER: Relation = "add-remove or substitute"
 
@@ -48,8 +48,8 @@ def laplace(*, epsilon: Number, sensitivity: Number = 1, step: Number) -> Noise[
     Args:
         epsilon: ε, above 0.
         sensitivity: Δ, how far neighbours' answers can be apart, in the answer's unit, above 0.
-        step: a power of two, chosen without looking at the data; outputs are its multiples. Sensitivity is rounded up
-            to it, so it should be much less than that, such as 2**-10 for a sensitivity of 1.
+        step: a power of two, chosen without looking at the data; outputs are its multiples. `sensitivity` is rounded up
+            to a multiple of it, so take a much smaller step, such as 2**-10 for a sensitivity of 1.
 
     Returns:
         A mechanism to call with one answer, in the answer's unit.
@@ -119,7 +119,7 @@ def gaussian(
 
 
 def histogram(*, epsilon: Number) -> Tallies[ApproximateDP]:
-    """Return counts with two-sided geometric noise of ε each: ε-DP where one record is added to one count, or removed.
+    """Return a mechanism that adds geometric noise to each count: ε-DP if neighbours differ by 1 in one count.
 
     A record that moves from one count to another changes both, which costs 2ε.
 
@@ -179,7 +179,7 @@ def report_noisy_max(
         utility_range: the lowest and the highest utility, chosen without looking at the data.
 
     Returns:
-        A mechanism to call with utilities, as that of `select`.
+        A mechanism to call with utilities; see `select`.
 
     Source: McKenna and Sheldon 2020; Ding, Kifer, Sayed, Steinke, Wang, Xiao and Zhang 2021.
     """
@@ -193,9 +193,9 @@ def report_noisy_max(
 def above_threshold(
     *, epsilon: Number, threshold: Number, positives: int = 1, sensitivity: Number = 1, step: Number
 ) -> Release[tuple[bool, ...], ApproximateDP]:
-    """Return which answers of a stream are above a noisy threshold, until `positives` were: ε-DP, however many come.
+    """Return the sparse vector technique, which reports which answers are above a noisy threshold: ε-DP.
 
-    Half of ε goes to the threshold's noise, half to that of the answers. There is no `law`: a stream of n answers has
+    Half of ε goes to the threshold's noise, half to the answers' noise. There is no `law`: a stream of n answers has
     up to 2^n outputs.
 
     Args:
@@ -231,9 +231,9 @@ def quantile(
 
     Args:
         epsilon: ε, above 0.
-        quantile: which one, from 0 to 1; it stands for the nearest fraction with a denominator of at most 2^20.
+        quantile: from 0 to 1, rounded to the nearest fraction with a denominator of at most 2^20.
         lower: the least candidate, a multiple of `step`; records below it, and NaN, count as it.
-        upper: the largest one; there are from 2 to 2^24 candidates.
+        upper: the largest candidate, a multiple of `step`; there may be from 2 to 2^24 candidates.
         step: a power of two; candidates are its multiples from `lower` to `upper`.
 
     Returns:
@@ -252,8 +252,8 @@ def bounded_sum(
 
     Args:
         epsilon: ε, above 0.
-        lower: the least value of a record, a multiple of `step`; a NaN counts as it.
-        upper: the largest one.
+        lower: the least value of a record, a multiple of `step`; a NaN counts as `lower`.
+        upper: the largest value of a record, a multiple of `step`.
         step: a power of two, chosen without looking at the data; records are rounded to it.
         relation: which records are neighbours: "add-remove", "substitute" or "add-remove or substitute".
 
@@ -276,8 +276,8 @@ def bounded_mean(
 
     Args:
         epsilon: ε, above 0.
-        lower: the least value of a record, a multiple of `step`; a NaN counts as it.
-        upper: the largest one.
+        lower: the least value of a record, a multiple of `step`; a NaN counts as `lower`.
+        upper: the largest value of a record, a multiple of `step`.
         step: a power of two, chosen without looking at the data; records are rounded to it.
         relation: which records are neighbours: "add-remove", "substitute" or "add-remove or substitute".
 

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 Outcome = TypeVar("Outcome")
 
 REJECTED: Final = None
-"""What a round returns to be drawn again; see `RandomBits.repeat`."""
+"""What a sampler returns to be run once more; see `RandomBits.repeat`."""
 
 
 class RandomBits(Protocol):
-    """A stream of independent fair bits. What subclasses it has `words`, `call` and `repeat` from here."""
+    """A stream of independent fair bits. Subclasses define `take` and inherit `words`, `call` and `repeat`."""
 
     @abstractmethod
     def take(self, count: int) -> int:
@@ -33,11 +33,11 @@ class RandomBits(Protocol):
         return np.array([self.take(64) for _ in range(count)], dtype=np.uint64)
 
     def call(self, sampler: Callable[..., Outcome], *arguments: object) -> Outcome:
-        """Run `sampler(*arguments, self)`, a sampler with a law of its own, or another one that has the same law."""
+        """Return `sampler(*arguments, self)`, or an outcome of another sampler with the same law."""
         return sampler(*arguments, self)
 
     def repeat(self, sampler: Callable[..., Outcome | None], *arguments: object) -> Outcome:
-        """Run `sampler(*arguments, self)`, one round of a rejection loop, until it returns something but `REJECTED`."""
+        """Run `sampler(*arguments, self)` until it returns something other than `REJECTED`, and return that."""
         while (outcome := sampler(*arguments, self)) is REJECTED:
             pass
         return outcome

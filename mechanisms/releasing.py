@@ -2,8 +2,8 @@
 
 What has no meaning for a mechanism is not a method of its class: noise has an `accuracy`, a selection has not.
 
-Every method raises TypeError for data of another form, or of another type, and ValueError for data of another shape;
-and ValueError for a number that is NaN or out of range where that is asked for by `strict`.
+Every method raises TypeError for data of the wrong form or type, and ValueError for data of the wrong shape. With
+`strict`, NaN and numbers out of range raise ValueError as well.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Exact = TypeVar("Exact", bound="Release[Any, Any]")
 
 
 class Bounds(NamedTuple):
-    """Two rational numbers with a probability between them."""
+    """A lower and an upper bound on a probability, as rational numbers."""
 
     lower: Fraction
     upper: Fraction
@@ -50,8 +50,8 @@ class Release(Generic[Output, Promise]):
     """An exact mechanism: `mechanism(data)` is one release, from the operating system's entropy.
 
     Args:
-        term: what it is put together from.
-        bits: where its random bits come from.
+        term: the mechanism, a term of `mechanisms.core`.
+        bits: the source of its random bits.
     """
 
     term: Mechanism
@@ -62,8 +62,8 @@ class Release(Generic[Output, Promise]):
 
         Args:
             data: the data.
-            strict: whether to refuse a NaN and numbers out of range, which else count as the ends of the range. An
-                error tells of private data, so this is for data that were checked, or for tests.
+            strict: whether to raise an error for NaN and numbers out of range, which otherwise count as numbers of the
+                range. An error reveals private data, so this is for data that were checked, or for tests.
         """
         return cast(Output, self.term.release(self._read(data, strict), self.bits))
 
@@ -74,7 +74,7 @@ class Release(Generic[Output, Promise]):
 
     @property
     def claim(self) -> Promise:
-        """What one release promises; two releases add up."""
+        """The claim of one release; the losses of several releases add up."""
         return cast(Promise, self.term.claim)
 
     @property
@@ -83,7 +83,7 @@ class Release(Generic[Output, Promise]):
         return str(self.term.relation)
 
     def certificate(self, name: str) -> dict[str, Any]:
-        """Return, as JSON, what the lab's independent checker decides about: the term, its claim and its tables.
+        """Return the term, its claim and its tables as JSON, for the lab's independent checker.
 
         Args:
             name: what to call the mechanism.
@@ -99,12 +99,12 @@ class Release(Generic[Output, Promise]):
 
 @dataclass(frozen=True)
 class NoisyLaw:
-    """The law of one release with noise: the noise's, shifted by the answer, clamped to 2^53 steps around 0.
+    """The law of one release: the answer plus noise, clamped to ±2^53 steps.
 
     Args:
         noise: the law of the noise, in steps; symmetric about 0.
-        answer: in steps from 0.
-        grid: the outputs.
+        answer: the answer, in steps from 0.
+        grid: the grid of the outputs.
     """
 
     noise: Law
@@ -142,11 +142,11 @@ class Additive(Release[Output, Promise]):
 
     @property
     def effective_sensitivity(self) -> Fraction:
-        """How far one record can move what noise is added to, in its unit: the sensitivity, rounded up to steps."""
+        """The most that neighbours differ before noise is added: the sensitivity in its unit, rounded up to steps."""
         return self._noisy.query.stability * self._noisy.grid.step
 
     def accuracy(self, probability: Number) -> float:
-        """Return the least half-width that one number's noise stays within with some probability, by its exact law.
+        """Return the least a with P[|noise| ≤ a] ≥ probability, for the noise of one number, by its exact law.
 
         It is a whole number of steps, rounded up. Rounding an answer to the grid adds up to half a step.
 
@@ -187,7 +187,7 @@ class Noise(OfNumber[float, Promise]):
         return super().__call__(data, strict=strict)
 
     def each(self, answers: Any, *, strict: bool = False) -> NDArray[np.float64]:
-        """Release each of many answers once; together they keep the claim where neighbours differ in one answer.
+        """Release each of many answers once. All outputs together keep the claim if neighbours differ in one answer.
 
         Args:
             answers: an array of integers or floats of any shape, or numbers in a list or from an iterator.
@@ -216,7 +216,7 @@ class IntegerNoise(OfNumber[int, Promise]):
 
 @dataclass(frozen=True)
 class Tallies(Additive[NDArray[np.int64], Promise]):
-    """Noise on each of several counts that the caller took."""
+    """Noise on each of several counts that the caller computed."""
 
     def __call__(self, data: Any, *, strict: bool = False) -> NDArray[np.int64]:
         """Release every count once, shape (cells,); see `Release`."""
@@ -235,7 +235,7 @@ class Selection(Release[int, Promise]):
 
     @property
     def _width(self) -> int:
-        """The width of bounds: COARSE, which is faster, for the system's bits; FINE for a seed, to keep its outputs."""
+        """The width: COARSE, which is faster, for the system's bits; FINE for a seed, to keep its outputs."""
         return COARSE if type(self.bits) is SystemBits else FINE
 
     def __call__(self, data: Any, *, strict: bool = False) -> int:
@@ -244,7 +244,7 @@ class Selection(Release[int, Promise]):
         return int(mechanism.prepared(lasting(self._read(data, strict)), self._width).one(self.bits))
 
     def each(self, rows: Any, *, strict: bool = False) -> NDArray[np.int64]:
-        """Select once for each row of utilities; together they keep the claim where neighbours differ in one row.
+        """Select once for each row of utilities. All outputs together keep the claim if neighbours differ in one row.
 
         Args:
             rows: utilities, shape (queries, outcomes).

@@ -1,1 +1,1 @@
-"""The catastrophe mechanism: everything is published with a small probability, which is all that δ forbids."""
+"""The catastrophe mechanism: everything is published, but only with probability δ, which (0, δ)-DP allows."""

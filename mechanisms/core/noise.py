@@ -1,6 +1,6 @@
-"""Noise of an integer law: one number by inversion, arrays by a table that is made when the first one is asked for.
+"""Integer noise: a single number is drawn by inversion, an array by a table, which is made on first use.
 
-A source of bits may draw one number by the table as well, as that has the same law; see `RandomBits.call`.
+A source of bits may draw single numbers by the table as well, as it has the same law; see `RandomBits.call`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from mechanisms.core.table import Table, table_of
 from mechanisms.randomness import RandomBits
 
 GREATEST_SPREAD = 1 << 46
-"""In steps: a double shows no more of noise this large, and less than 2^−90000 of it lies beyond 2^62,
-where arrays end.
+"""The largest spread of a law, in steps. A double shows no more of noise this large, and less than 2^−90000 of it
+lies beyond 2^62, where arrays end.
 """
 
 
@@ -37,7 +37,7 @@ class Noise:
 
     @property
     def table(self) -> Table:
-        """The table for arrays, which depends on the law alone; it is no part of a copy or a pickle."""
+        """The table that draws arrays. It depends on the law alone, and no copy or pickle contains it."""
         return table_of(self.law)
 
     def one(self, bits: RandomBits) -> int:
@@ -45,11 +45,11 @@ class Noise:
         return bits.call(invert, self.law)
 
     def add(self, values: NDArray[np.int64], bits: RandomBits) -> None:
-        """Add independent noise, clamped to ±2^62, to each of many integers."""
+        """Add independent noise, clamped to ±2^62, to each integer of an array, in place."""
         self.table.add(values, bits)
 
     def many(self, draws: int, bits: RandomBits) -> NDArray[np.int64]:
-        """Draw several numbers; see `add`."""
+        """Return an array of `draws` independent numbers, each clamped to ±2^62."""
         noise = np.zeros(count("draws", draws, least=0), dtype=np.int64)
         self.add(noise, bits)
         return noise

@@ -1,4 +1,4 @@
-"""Noise on an answer in whole steps of a grid: the additive mechanism, whatever its law.
+"""The additive mechanism: an answer plus noise of any integer law, both in whole steps of a grid.
 
 Source: Dwork and Roth 2014, 'The Algorithmic Foundations of Differential Privacy', section 3.3, for the Laplace law;
 Canonne, Kamath and Steinke 2020 for integers.
@@ -30,10 +30,10 @@ class Noisy(OfQuery):
     """A query's value plus noise, clamped to the grid.
 
     The value is clamped to the grid's ±2^53 steps, which moves no two values further apart. Value and noise are
-    integers, and the noise knows nothing of the value: so what is released has the law of the noise, shifted by the
-    value, clamped by a map that does not look at the data. Neighbours' values are at most the query's stability apart,
-    and the law says what such a shift costs. Where the value is a vector, each entry gets noise of its own, and the
-    losses of the entries' shifts add up to at most that of a shift by their sum.
+    independent integers. So the output has the law of the noise, shifted by the value, and clamped by a map that does
+    not look at the data. Neighbours' values are at most the query's stability apart, and the law says what such a shift
+    costs. If the value is a vector, each entry gets noise of its own, and all entries together lose at most what a
+    shift by the sum of their shifts loses.
     """
 
     query: Query[Any]
@@ -44,18 +44,18 @@ class Noisy(OfQuery):
 
     @cached_property
     def noise(self) -> Noise:
-        """Draws the noise; the table that it makes for arrays is this term's."""
+        """The source of the noise, made once for each term."""
         return Noise(self.law)
 
     @property
     def grid(self) -> Grid:
-        """The grid of the outputs: the query's."""
+        """The grid of the outputs, which is the grid of the query."""
         grid: Grid = self.query.grid  # type: ignore[attr-defined]
         return grid
 
     @property
     def claim(self) -> Claim:
-        """What the law loses by a shift of the query's stability."""
+        """The loss of the law for a shift by the query's stability."""
         return self.law.loss(self.query.stability)
 
     def prepared(self, data: Any) -> Shifted:
@@ -66,7 +66,7 @@ class Noisy(OfQuery):
         return Shifted(min(max(value, -LIMIT), LIMIT), self.noise, self.grid)
 
     def each(self, answers: Any, bits: RandomBits) -> NDArray[np.float64]:
-        """Release each of many answers once; together they keep the claim where neighbours differ in one answer.
+        """Release each of many answers once. All outputs together keep the claim if neighbours differ in one answer.
 
         Returns:
             Points of the grid, in the shape of `answers`.
@@ -81,7 +81,7 @@ class Noisy(OfQuery):
 
 @dataclass(frozen=True)
 class Shifted:
-    """A law shifted by what a query gave, on a grid."""
+    """Draws outputs for one dataset: the query's value, in steps, plus noise, as points of a grid."""
 
     value: int | NDArray[np.int64]
     noise: Noise
@@ -94,7 +94,7 @@ class Shifted:
         return self.grid.value(self.value + self.noise.one(bits))
 
     def many(self, trials: int, bits: RandomBits) -> NDArray[np.float64]:
-        """Draw several independent outputs, the first axis."""
+        """Draw several independent outputs, one for each entry of the first axis."""
         shape = count("trials", trials, least=0), *np.shape(self.value)
         values = np.full(shape, self.value, dtype=np.int64)
         self.noise.add(values.reshape(-1), bits)
@@ -102,5 +102,5 @@ class Shifted:
 
 
 def noisy(query: Query[Any], law: Callable[[Fraction], Law], epsilon: Number) -> Noisy:
-    """Return a query with noise of a law of pure ε-DP: of the scale stability/ε, in steps."""
+    """Return the query with noise of law(stability/ε), the scale in steps: ε-DP, for a Laplace law."""
     return Noisy(query, law(query.stability / positive("epsilon", epsilon)))

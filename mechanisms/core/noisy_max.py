@@ -1,7 +1,7 @@
 """Report noisy max: selection by the largest sum of a utility and noise, for exponential and for Laplace noise.
 
 With Gumbel noise it is the exponential mechanism (Yellott 1977), which `mechanisms.core.select` draws. With one-sided
-exponential noise it is permute-and-flip, and not the exponential mechanism as Dwork and Roth 2014, theorem 3.13, says.
+exponential noise it is permute-and-flip; Dwork and Roth 2014, theorem 3.13, wrongly say the exponential mechanism.
 
 Sources: McKenna and Sheldon 2020, 'Permute-and-Flip'; Ding, Kifer, Sayed, Steinke, Wang, Xiao and Zhang 2021, 'The
 Permute-and-Flip Mechanism is Identical to Report-Noisy-Max with Exponential Noise'; Dwork and Roth 2014, claim 3.9.
@@ -32,13 +32,12 @@ from mechanisms.randomness import RandomBits
 
 @dataclass(frozen=True)
 class PermuteAndFlip(OfQuery):
-    """Go through the outcomes in random order until a coin comes up: e^(−γ), γ = ε·(max u − u)/(2Δu).
+    """Go through the outcomes in random order; stop at each with probability e^(−γ), γ = ε·(max u − u)/(2Δu).
 
-    The coin of the best outcome always comes up, so the last of them ends it. McKenna and Sheldon prove ε-DP: an
-    outcome's probability is a function of the gaps that a common shift of all utilities leaves as it is, that falls as
-    its own utility falls and as others rise, and falls by a factor e^(−ε/2) at most if its own falls by Δu. Raising all
-    others by Δu is a common shift after lowering its own by another Δu. If utilities are monotone, only one of the two
-    happens, and e^(−2γ) will do.
+    The best outcome has γ = 0, so the search ends there at the latest. McKenna and Sheldon prove ε-DP. An outcome's
+    probability does not change when all utilities shift alike. It falls as its own utility falls and as others rise,
+    and by a factor of e^(−ε/2) at most if its own falls by Δu. Raising all others by Δu is the same as lowering its own
+    by Δu, but for a common shift. If utilities are monotone, only one of the two happens, and e^(−2γ) will do.
     """
 
     query: Scores
@@ -62,7 +61,7 @@ class PermuteAndFlip(OfQuery):
 
 
 def first_up(utilities: tuple[float | Fraction, ...], rate: mpq, bits: RandomBits) -> int:
-    """Go through the outcomes in random order until a coin of probability e^(−gap) comes up, 1 for the best one."""
+    """Return the first outcome, in random order, whose coin comes up: with probability e^(−rate·(max u − u))."""
     waiting, best = list(range(len(utilities))), mpq(max(utilities))
     while True:
         position = bits.call(uniform_below, len(waiting))
@@ -73,11 +72,11 @@ def first_up(utilities: tuple[float | Fraction, ...], rate: mpq, bits: RandomBit
 
 
 def one_of_those_up(utilities: tuple[float | Fraction, ...], rate: mpq, bits: RandomBits) -> int:
-    """Flip all coins and take one of those that came up, each of them as probably: the law of `first_up`.
+    """Flip all coins and return a uniformly random outcome whose coin came up: the law of `first_up`.
 
-    Whether a coin comes up depends neither on the order nor on whether anybody looks, so the first one up in a random
-    order is any of those up. A coin comes up if a uniform point of [0, 2^31) lies below r = 2^31·e^(−gap), of which
-    `bounds_below` says L ≤ r ≤ L + W. Only if the whole part of the point is one of these, r itself is looked at.
+    The coins do not depend on the order, so in a random order each coin that is up is equally likely to be the first.
+    A coin comes up if a uniform point of [0, 2^31) lies below r = 2^31·e^(−gap), and `bounds_below` gives L and W with
+    L ≤ r ≤ L + W. Only if the whole part of the point lies in [L, L + W), r itself is computed.
     """
     are_floats = all(type(utility) is float for utility in utilities)
     rows = np.array([utilities]) if are_floats else [[Fraction(utility) for utility in utilities]]
@@ -96,11 +95,11 @@ def one_of_those_up(utilities: tuple[float | Fraction, ...], rate: mpq, bits: Ra
 class NoisyMax(OfQuery):
     """Report the outcome whose utility, in whole units of Δu, is largest after adding discrete Laplace noise.
 
-    Utilities are measured in units of Δu and rounded at random, ⌊u/Δu + V⌋ with V uniform in [0, 1): given the same V,
-    utilities at most one unit apart become integers at most one apart, on the same side, so for each V the mechanism
-    behind sees neighbours. Given the others' noisy utilities, an outcome wins if its noise is at least some integer, or
-    one more and a coin breaks the tie; between neighbours that integer moves by 2 at most, or by 1 if utilities are
-    monotone. Noise of scale 2/ε, or 1/ε, changes the probability of both events by a factor e^ε at most.
+    Utilities are measured in units of Δu and rounded at random to ⌊u/Δu + V⌋, V uniform in [0, 1). For each V,
+    utilities at most one unit apart become integers at most 1 apart, in the same direction: neighbours stay neighbours.
+    Given the others' noisy utilities, an outcome wins if its noise is at least some integer k, or at least k + 1 if it
+    loses the tie. Between neighbours k moves by 2 at most, or by 1 if utilities are monotone. With noise of scale 2/ε,
+    or 1/ε, that changes the probability of either event by a factor of e^ε at most.
     """
 
     query: Scores
@@ -116,7 +115,7 @@ class NoisyMax(OfQuery):
 
     @cached_property
     def noise(self) -> Noise:
-        """Draws the noise; kept, because it makes a table for arrays."""
+        """The source of the noise, made once for each term."""
         return Noise(DiscreteLaplace(_scale(self)))
 
     @property
@@ -132,7 +131,7 @@ class NoisyMax(OfQuery):
 
 @dataclass(frozen=True)
 class NoisyUtilities:
-    """Utilities to which noise is added."""
+    """Draws outcomes for one dataset; `units` are its utilities in units of Δu, as (whole part, rest in [0, 1))."""
 
     units: tuple[tuple[int, Fraction], ...]
     noise: Noise

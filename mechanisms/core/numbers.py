@@ -1,7 +1,7 @@
 """What a mechanism accepts as a number: Python's and numpy's integers, truth values and floats, and fractions.
 
-Each is the rational that it is. Every other type is refused by its type alone, so that no error tells what a private
-number was; NaN and infinities are numbers, which `clamped` brings into a public range.
+Each stands for its exact rational value. Any other type raises an error that names the type alone, so that no error
+tells what a private number was. NaN and infinities are accepted, and `clamped` brings them into a public range.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Number = int | float | Fraction
-"""A private number; numpy's integers, doubles and truth values are read as Python's."""
+"""A number; numpy's integers, floats and truth values are read as Python's."""
 
 Numbers = Iterable[Number] | NDArray[Any]
 
@@ -29,7 +29,7 @@ _LONGEST = 10**4
 
 
 def exact(name: str, number: Any) -> Fraction | float:
-    """Return the rational that a number is, or the float if it is NaN or infinite."""
+    """Return the exact rational value of a number, or the float itself if it is NaN or infinite."""
     kind = type(number)
     if kind in _FLOATS:
         return Fraction(float(number)) if math.isfinite(number) else float(number)
@@ -44,8 +44,8 @@ def vector(name: str, numbers: Any) -> NDArray[Any] | list[Fraction | float]:
     """Read a list of numbers or an array of one dimension.
 
     Returns:
-        An array of float64, int64 or uint64 for an array, perhaps the caller's own and so read-only, and an array of
-        float64 or int64 for a list of floats or ints alone; a list of exact numbers for anything else.
+        For an array, a read-only array of float64, int64 or uint64, perhaps a view of the caller's. For a list of only
+        floats or only 64-bit ints, an array of float64 or int64. Otherwise, a list of `exact` numbers.
     """
     if not isinstance(numbers, np.ndarray):
         if isinstance(numbers, str | bytes) or not isinstance(numbers, Iterable):
@@ -69,14 +69,14 @@ def vector(name: str, numbers: Any) -> NDArray[Any] | list[Fraction | float]:
 
 
 def are_doubles(numbers: NDArray[Any]) -> bool:
-    """Whether all numbers of an array of float64, int64 or uint64 are surely doubles."""
+    """Whether all numbers of a float64, int64 or uint64 array are doubles; integers beyond ±2^53 count as not."""
     if numbers.dtype == np.float64 or not numbers.size:
         return True
     return int(numbers.min()) >= -_EXACT_INTEGERS and int(numbers.max()) <= _EXACT_INTEGERS
 
 
 def within(numbers: NDArray[Any], lower: float, upper: float) -> NDArray[Any]:
-    """Bring the doubles of an array into a public range, in which a NaN of any kind counts as the lower end."""
+    """Return the doubles of an array clamped to [lower, upper]; a NaN of any kind becomes `lower`."""
     with np.errstate(all="ignore"):  # comparing a signalling NaN, such as R's NA, would be an event
         if numbers.size and lower <= numbers.min() <= numbers.max() <= upper:
             return numbers
@@ -84,14 +84,14 @@ def within(numbers: NDArray[Any], lower: float, upper: float) -> NDArray[Any]:
 
 
 def clamped(number: Fraction | float, lower: Fraction, upper: Fraction, *, missing: Fraction) -> Fraction:
-    """Bring an exact number into a public range, in which a NaN counts as `missing`."""
+    """Return an exact number clamped to [lower, upper]; a NaN becomes `missing`."""
     if number != number:
         return missing
     return Fraction(min(max(number, lower), upper))
 
 
 def rational(name: str, value: Any) -> Fraction:
-    """Take a public parameter as the rational that it is; a Decimal of less than 10^4 digits is one as well."""
+    """Return a public parameter as an exact rational; a Decimal is accepted if its exponent is within ±10^4."""
     if type(value) is Decimal and value.is_finite() and abs(value.adjusted()) < _LONGEST:
         value = Fraction(value)
     number = exact(name, value)
@@ -101,7 +101,7 @@ def rational(name: str, value: Any) -> Fraction:
 
 
 def positive(name: str, value: Any) -> Fraction:
-    """Take a public parameter above 0 as the rational that it is."""
+    """Return a public parameter as an exact rational; it must be above 0."""
     number = rational(name, value)
     if number <= 0:
         raise ValueError(f"{name} must be above 0, not {value}")
@@ -109,7 +109,7 @@ def positive(name: str, value: Any) -> Fraction:
 
 
 def count(name: str, value: Any, least: int = 1) -> int:
-    """Take a public parameter that counts something."""
+    """Return a public parameter as an int; it must be an integer, and at least `least`."""
     if type(value) not in _INTEGERS or type(value) in (bool, np.bool_):
         raise TypeError(f"{name} must be an integer, not {value!r}")
     if value < least:
@@ -118,20 +118,20 @@ def count(name: str, value: Any, least: int = 1) -> int:
 
 
 def truth(name: str, value: Any) -> bool:
-    """Take a public parameter that is true or false, and nothing that merely counts as such."""
+    """Return a public parameter that must be True or False; 0, 1 and numpy's truth values are refused."""
     if type(value) is not bool:
         raise TypeError(f"{name} must be True or False, not {value!r}")
     return value
 
 
 def convert(term: object, read: Callable[[str, Any], Any], *names: str) -> None:
-    """Replace parameters of a frozen dataclass by what `read(name, value)` makes of them."""
+    """Replace each named field of a frozen dataclass by `read(name, value)`."""
     for name in names:
         object.__setattr__(term, name, read(name, getattr(term, name)))
 
 
 def failure_probability(value: Any) -> Fraction:
-    """Take a δ, with which a mechanism may fail, as the rational that it is."""
+    """Return a mechanism's failure probability δ as an exact rational; it must lie in (0, 1/2]."""
     delta = rational("delta", value)
     if not 0 < delta <= Fraction(1, 2):
         raise ValueError(f"delta must lie in (0, 1/2], not {value}")

@@ -1,7 +1,7 @@
-"""How far each of some public candidates lies from a quantile in rank: utilities for a selection.
+"""Utilities for selecting a quantile: the distance in rank of each public candidate from it, negated.
 
 Source: Smith 2011, 'Privacy-preserving Statistical Estimation with Optimal Convergence Rates', section 3 (the utility);
-he has all numbers of an interval for candidates.
+there, all numbers of an interval are candidates.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from mechanisms.core.scores import WIDEST_RANGE, Scores
 from mechanisms.core.term import Relation
 
 MOST_CANDIDATES = 1 << 24
-"""Arrays of them must fit into memory."""
+"""The largest number of candidates; arrays with an entry for each must fit into memory."""
 
 GREATEST_DENOMINATOR = 1 << 20
-"""A quantile's denominator at most; 2^33 records, more than fit into memory, then keep utilities within 53 bits."""
+"""The largest denominator of a quantile: utilities then fit 53 bits for 2^33 records, more than fit into memory."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class RankScores(Scores):
 
     It is q times the distance in rank, and records that equal c count on neither side. The difference is a sum over the
     records, whatever their number and order: each adds q − p, −p or 0. So one record more or fewer moves it, and its
-    modulus, by max(p, q − p) at most. Records are brought into the interval one by one.
+    modulus, by max(p, q − p) at most. Each record is clamped to the interval.
     """
 
     quantile: Fraction
@@ -57,7 +57,7 @@ class RankScores(Scores):
 
     @property
     def entries(self) -> int:
-        """How many candidates there are."""
+        """The number of candidates."""
         return self.grid.steps_of("last", self.last) - self.origin + 1
 
     @property

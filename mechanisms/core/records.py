@@ -62,18 +62,17 @@ class Answer(Query[int]):
 class Total(Query[int]):
     """The sum of records, each clamped to public bounds and rounded to a grid by itself.
 
-    A record is a whole number of steps between those of the bounds, so adding or removing it moves the sum by the
-    larger modulus of the two at most, and putting another one in its place by their difference. The sum is that of
-    integers: the high and the low part of each are added up apart, and neither sum leaves 64 bits for fewer than 2^36
-    records, more than fit into memory.
+    Each record becomes an integer of steps in [l, u], the bounds in steps. So adding or removing a record moves the sum
+    by max(|l|, |u|) at most, and replacing one by u − l at most. The high and the low parts of these integers are added
+    up separately: neither sum leaves 64 bits for fewer than 2^36 records, more than fit into memory.
 
     Args:
-        lower: the least value of a record, a point of the grid; a NaN counts as it.
-        upper: the largest one, a point of the grid above `lower`.
+        lower: the least value of a record, a point of the grid; a NaN counts as `lower`.
+        upper: the largest value of a record, a point of the grid above `lower`.
         grid: the public grid that records are rounded to.
         relation: which records are neighbours.
-        above_lower: add up what each record has above `lower`; the bounds are then doubles whose difference is a point
-            of the grid, and need not be on it themselves.
+        above_lower: whether to add up record − `lower` in place of the record. The bounds are then doubles whose
+            difference is a point of the grid; they need not be points of the grid themselves.
     """
 
     lower: Fraction
@@ -101,7 +100,7 @@ class Total(Query[int]):
 
     @property
     def stability(self) -> int:
-        """How many steps one record moves the sum."""
+        """The most that one record moves the sum, in steps."""
         low, high = self._steps
         moves = {"add-remove": max(abs(low), abs(high)), "substitute": high - low}
         return max(move for relation, move in moves.items() if relation in self.relation)
@@ -112,7 +111,7 @@ class Total(Query[int]):
         return self.grid.nearest_each(_within(vector("records", data), self.lower, self.upper, origin))
 
     def of(self, data: Any) -> int:
-        """Return the sum in steps; see `each` for what is raised."""
+        """Return the sum of what the records add, in steps."""
         steps = self.each(data)
         high = steps >> _LOW_BITS
         low = steps & (1 << _LOW_BITS) - 1
@@ -121,7 +120,7 @@ class Total(Query[int]):
 
 @dataclass(frozen=True)
 class Count(Query[int]):
-    """The number of records; neighbours that replace one have the same."""
+    """The number of records, which replacing a record does not change."""
 
     relation: Relation = "add-remove"
 
@@ -142,7 +141,7 @@ class Count(Query[int]):
 
 @dataclass(frozen=True)
 class CountFrom(Query[int]):
-    """The number of records that are at least a public bound; a NaN is not."""
+    """The number of records that are at least a public bound; a NaN is not counted."""
 
     bound: Fraction = Fraction(1)
     relation: Relation = "add-remove"
@@ -155,16 +154,16 @@ class CountFrom(Query[int]):
         require_records(self.relation)
 
     def of(self, data: Any) -> int:
-        """Return how many records count."""
+        """Return how many records are at least the bound."""
         return sum(bool(number >= self.bound) for number in vector("records", data))
 
 
 @dataclass(frozen=True)
 class Histogram(Query[NDArray[np.int64]]):
-    """How many records each of several public cells has; records of no cell are not counted.
+    """The number of records in each of several public cells; records in none of these cells are not counted.
 
     One record is in one cell at most, so that adding or removing it moves one count by 1, and replacing it at most two
-    counts by 1 each. The stability is the sum of what all counts move.
+    counts by 1 each. The stability is the sum of these moves.
     """
 
     cells: tuple[Hashable, ...]
@@ -180,7 +179,7 @@ class Histogram(Query[NDArray[np.int64]]):
 
     @property
     def stability(self) -> int:
-        """How far one record moves all counts together."""
+        """The most that one record moves the counts, added up over all counts."""
         return 1 if self.relation == "add-remove" else 2
 
     def of(self, data: Any) -> NDArray[np.int64]:
@@ -208,7 +207,7 @@ class Counts(Query[NDArray[np.int64]]):
 
 
 def require_records(relation: str) -> None:
-    """Check that a relation is one of records."""
+    """Raise ValueError unless a relation is about adding, removing or replacing records."""
     if relation not in ("add-remove", "substitute", "add-remove or substitute"):
         raise ValueError(f"relation must be 'add-remove', 'substitute' or 'add-remove or substitute', not {relation!r}")
 
@@ -218,7 +217,7 @@ def _within(
 ) -> NDArray[Any] | list[Fraction]:
     """Clamp each number to the bounds, a NaN to the lower one, and subtract the origin.
 
-    Where there is an origin, each number is first rounded to the nearest double, whatever type the others have. It
+    If the origin is not 0, each number is first rounded to the nearest double, whatever type the others have. It
     stays within the bounds, because they are doubles and rounding is monotone.
     """
     if isinstance(numbers, list) or numbers.dtype != np.float64:

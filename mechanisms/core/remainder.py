@@ -1,4 +1,4 @@
-"""What remains of a law when its table's cells have taken their part: drawn by inversion, a few times in 10^6."""
+"""The part of a law that the cells of its table leave over. It is drawn by inversion, in a few draws of 10^6."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _GUARD_BITS = 64
 
 
 class Remainder:
-    """The law with the tails (T(k) − G(k))/(1 − G): T those of a law, G what its cells are given.
+    """The law with the tails (T(k) − G(k))/(1 − G), for a law with tails T(k) and cells with tails G(k), G in total.
 
-    No step is given more than it has, so these are tails; and a draw that is among what is given with probability G,
-    and else from here, has the law T.
+    No step has more in the cells than in the law, so these are tails. A draw from the cells with probability G, and
+    from here otherwise, has the tails T(k).
     """
 
     def __init__(self, cells: Cells) -> None:
         self._cells = cells
 
     def tail(self, outcome: int, precision: int) -> Enclosure:
-        """Enclose the probability of an outcome or more."""
+        """Enclose P[outcome or more] between two numbers of `precision` bits."""
         given, ends = self._cells.given(outcome), []
         whole = self._cells.law.tail(outcome, precision + _GUARD_BITS)
         for context, end in zip(rounding(precision), whole, strict=True):
@@ -34,7 +34,7 @@ class Remainder:
         return Enclosure(*ends)
 
     def draw(self, word: int, bits: RandomBits) -> int:
-        """Draw an outcome by inverting the law at a word and the bits after it; the search starts at a rough guess."""
+        """Draw an outcome by inverting the law at a uniform number: `word` is its first 64 bits, `bits` the rest."""
         cells, law = self._cells, self._cells.law
         above = mpq(2 * word + 1, 2 << WORD) * cells.remaining
 

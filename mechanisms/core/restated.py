@@ -1,4 +1,4 @@
-"""A promise of another kind than the one that a mechanism derives: what it is seen to keep as well.
+"""A mechanism with another claim than the one it derives, such as (ε, δ)-DP in place of zCDP.
 
 Sources: Balle and Wang 2018, theorem 8, and Canonne, Kamath and Steinke 2020, theorem 7, for δ(ε) of Gaussian noise;
 Dong, Roth and Su 2022, 'Gaussian Differential Privacy', corollary 2.13.
@@ -19,12 +19,12 @@ from mechanisms.core.term import Mechanism, Prepared, Relation
 
 @dataclass(frozen=True)
 class Restated(Mechanism):
-    """A mechanism that is run as it is, and promises something else that it keeps.
+    """The same mechanism, with its claim converted to another notion of DP.
 
-    For Gaussian noise on one number, whatever shift neighbours make, the least δ of an ε is seen from its law
-    (`gaussian_claims`), and of rounded noise the least μ. Parts of (ε, δ)-DP beside it take their ε and δ of the
-    promise, or pure ones count as zCDP. Otherwise the mechanism's claim has to imply the promise. All is decided when
-    the term is made, from public parameters alone.
+    For Gaussian noise on one number, the law gives the least δ for an ε (`gaussian_claims`), and the least μ if the
+    noise is rounded. The ε and δ of other parts are subtracted from the promise; parts of pure DP may count as zCDP
+    instead. In all other cases the mechanism's own claim must imply the promise. All is decided when the term is made,
+    from public parameters alone.
     """
 
     mechanism: Mechanism
@@ -37,12 +37,12 @@ class Restated(Mechanism):
 
     @property
     def relation(self) -> Relation | None:
-        """The mechanism's."""
+        """The relation of the mechanism."""
         return self.mechanism.relation
 
     @property
     def claim(self) -> Claim:
-        """What is promised."""
+        """The promised claim."""
         return self.promised
 
     def prepared(self, data: Any) -> Prepared:
@@ -56,11 +56,11 @@ class Restated(Mechanism):
 
 
 Loss = Claim | tuple[GaussianLaw, int]
-"""What a part loses: a claim, or a Gaussian law and the number of steps that neighbours shift it by."""
+"""The loss of one part: a claim, or a Gaussian law and the number of steps that neighbours shift it by."""
 
 
 def _keeps(losses: list[Loss], promised: Claim) -> bool:
-    """Whether losses together are seen to keep a promise."""
+    """Whether these rules can show that all losses together keep a promise."""
     if isinstance(promised, ProfileDP):
         return all(_keeps(losses, point) for point in promised.points)
     if not isinstance(promised, ApproximateDP):
@@ -70,7 +70,7 @@ def _keeps(losses: list[Loss], promised: Claim) -> bool:
 
 
 def _leaves(taken: list[ApproximateDP], losses: list[Loss], promised: ApproximateDP) -> bool:
-    """Whether some losses of (ε, δ)-DP leave enough of a promise for the others, as one claim or by a law's own δ."""
+    """Whether the other losses keep the promise after the ε and δ of the `taken` ones are subtracted from it."""
     others = [loss for loss in losses if loss not in taken]
     away = sum(taken, NOTHING)
     epsilon, delta = promised.epsilon - away.epsilon, promised.delta - away.delta
@@ -83,7 +83,7 @@ def _leaves(taken: list[ApproximateDP], losses: list[Loss], promised: Approximat
 
 
 def _imply(losses: list[Loss], promised: Claim) -> bool:
-    """Whether losses, rounded Gaussian noise among them as μ-GDP or as zCDP, add up to a claim that keeps a promise."""
+    """Whether the sum of all losses implies a promise; rounded Gaussian noise is counted as μ-GDP or as zCDP."""
     for reading in (_as_gaussian_dp, _as_zcdp):
         try:
             if together(*map(reading, losses)).within(promised):
@@ -104,7 +104,7 @@ def _as_zcdp(loss: Loss) -> Claim:
 
 
 def losses_of(mechanism: Mechanism) -> list[Loss]:
-    """Return what each part of a mechanism loses: the law and the shift of Gaussian noise on one number, or a claim."""
+    """Return the loss of each part of a mechanism: (law, shift) for Gaussian noise on one number, otherwise a claim."""
     if isinstance(mechanism, Both):
         return [loss for part in mechanism.parts for loss in losses_of(part)]
     if isinstance(mechanism, Mapped):

@@ -30,25 +30,25 @@ def fraction(number: mpfr | mpq) -> Fraction:
 
 
 def floor(number: mpfr | mpq, bits: int) -> int:
-    """Return the greatest integer that is at most 2^bits times a number."""
+    """Return ⌊2^bits · number⌋."""
     exact = mpq(number)
     return int((exact.numerator << bits) // exact.denominator)
 
 
 def ceiling(number: mpfr | mpq, bits: int) -> int:
-    """Return the least integer that is at least 2^bits times a number."""
+    """Return ⌈2^bits · number⌉."""
     return -floor(-mpq(number), bits)
 
 
 def log_above(number: Fraction) -> Fraction:
-    """Return a rational that is at least ln(number), and more by at most a part of 2^−120, or 2^−127 if it is small."""
+    """Return a rational upper bound on ln(number); it is too large by at most a part in 2^120, or 2^−127 if small."""
     _, up = rounding(_CLAIM_BITS)
     with up:
         return fraction(gmpy2.log(mpfr(mpq(number))))
 
 
 def exp_above(number: Fraction) -> Fraction:
-    """Return a rational that is at least e^number."""
+    """Return a rational upper bound on e^number."""
     _, up = rounding(_CLAIM_BITS)
     with up:
         return fraction(gmpy2.exp(mpfr(mpq(number))))

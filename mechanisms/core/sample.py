@@ -20,10 +20,10 @@ from mechanisms.randomness import RandomBits
 
 @dataclass(frozen=True)
 class PoissonSample(Mechanism):
-    """A mechanism of pure DP on a sample in which each record is with a given probability, whoever else is.
+    """A mechanism of pure DP on a Poisson sample, which includes each record independently with probability `rate`.
 
-    With the rate q and the mechanism's ε the whole loses ln(1 + q·(e^ε − 1)): the law with a record is q times that
-    with it in the sample and 1 − q times that without.
+    With the rate q and an ε-DP mechanism, the whole is ln(1 + q·(e^ε − 1))-DP: if P is the law with a record in the
+    sample and Q the law without it, the law with the record in the data is q·P + (1 − q)·Q.
     """
 
     mechanism: Mechanism
@@ -43,7 +43,7 @@ class PoissonSample(Mechanism):
         return _amplified(self.mechanism, self.rate)
 
     def prepared(self, data: Any) -> OneByOne:
-        """Hold the records, all of which the mechanism has to accept; see `Mechanism.prepared`."""
+        """Keep the records, all of which the mechanism must accept; see `Mechanism.prepared`."""
         records = list(data)
         self.mechanism.prepared(records)  # what is refused at once must not tell who is in the sample
         return OneByOne(lambda bits: self._sampled(records, bits))
@@ -57,7 +57,7 @@ class PoissonSample(Mechanism):
 class FixedSample(Mechanism):
     """A mechanism of pure DP on a sample of a given size, drawn without replacement.
 
-    As for `PoissonSample`, with the probability size/records that a record is in the sample.
+    The claim is as for `PoissonSample` with q = size/records, the probability that a record is in the sample.
     """
 
     mechanism: Mechanism
@@ -78,7 +78,7 @@ class FixedSample(Mechanism):
         return _amplified(self.mechanism, Fraction(self.size, self.records))
 
     def prepared(self, data: Any) -> OneByOne:
-        """Hold the records, all of which the mechanism has to accept; see `Mechanism.prepared`."""
+        """Keep the records, all of which the mechanism must accept; see `Mechanism.prepared`."""
         records = list(data)
         if len(records) != self.records:
             raise ValueError(f"there must be {self.records} records, their public number, not {len(records)}")
@@ -95,10 +95,10 @@ class FixedSample(Mechanism):
 
 
 def spent_on_sample(epsilon: Fraction, share: Fraction) -> Fraction:
-    """Return the ε that may be spent on a sample so that all of the data keep a given one: ln(1 + (e^ε − 1)/share).
+    """Return the ε to spend on a sample so that the whole is `epsilon`-DP: ln(1 + (e^ε − 1)/share).
 
     Returns:
-        A rational number below the formula by less than a part of 2^−90.
+        A rational number below the formula, by less than a part in 2^90.
     """
     promised = positive("epsilon", epsilon)
     if not 0 < share <= 1:

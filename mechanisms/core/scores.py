@@ -16,7 +16,7 @@ from mechanisms.core.numbers import Number, are_doubles, clamped, convert, posit
 from mechanisms.core.term import Query, Relation
 
 Scored = NDArray[np.float64] | list[Fraction]
-"""One utility an outcome, finite and exact: doubles, or fractions where a double might not do."""
+"""One utility for each outcome, finite and exact: doubles, or fractions where doubles might not be exact."""
 
 WIDEST_RANGE = (-(Fraction(2) ** 1022), Fraction(2) ** 1022)
 """The widest range of utilities: the difference of any two is a finite double."""
@@ -32,7 +32,7 @@ class Scores(Query[Scored]):
 
     @property
     def stability(self) -> int:
-        """None: each utility moves by the sensitivity, all at once, so that noise for one number is not enough."""
+        """Raise TypeError: all utilities may move by the sensitivity at once, so noise for one number is not enough."""
         raise TypeError(f"{type(self).__name__} gives utilities, which a selection takes; noise is for numbers")
 
     @abstractmethod
@@ -45,7 +45,7 @@ class Utilities(Scores):
     """Utilities that the caller has computed, each clamped to a public range; a NaN counts as its lower end.
 
     Clamping moves no two utilities further apart and keeps their order, so that neighbours' utilities still differ by
-    at most the sensitivity, and in one direction if they did before. What is refused is refused by type and length.
+    at most the sensitivity, and in one direction if they did before. Errors depend on type and length alone.
     """
 
     sensitivity: Fraction = Fraction(1)
@@ -70,7 +70,7 @@ class Utilities(Scores):
         return self._within(numbers)
 
     def of_each(self, rows: Any) -> NDArray[np.float64] | list[list[Fraction]]:
-        """Return the utilities of each row: an array of two dimensions, or rows of one length."""
+        """Return the clamped utilities of each row, from an array of two dimensions or from rows of equal length."""
         if isinstance(rows, np.ndarray):
             if rows.ndim != 2 or not rows.shape[1]:
                 raise ValueError(f"utilities must be rows of at least one outcome, not of shape {rows.shape}")
@@ -88,12 +88,12 @@ class Utilities(Scores):
 
     @cached_property
     def _ends(self) -> tuple[float, float] | None:
-        """The ends of the range, if they are doubles."""
+        """The ends of the range if both are doubles, otherwise None."""
         ends = float(self.lower), float(self.upper)
         return ends if tuple(map(Fraction, ends)) == (self.lower, self.upper) else None
 
     def _within(self, numbers: NDArray[Any] | list[Fraction | float]) -> Scored:
-        """Clamp numbers to the range; in doubles, with the same result, where the range and all numbers are doubles."""
+        """Return the numbers clamped to the range, exactly: doubles if numbers and range are, otherwise fractions."""
         if isinstance(numbers, np.ndarray) and self._ends and are_doubles(numbers):
             return within(numbers.astype(np.float64, copy=False), *self._ends)
         listed: Iterable[Any] = numbers.tolist() if isinstance(numbers, np.ndarray) else numbers
@@ -103,7 +103,7 @@ class Utilities(Scores):
 def utilities(
     sensitivity: Number = 1, utility_range: tuple[Number, Number] = WIDEST_RANGE, monotone: bool = False
 ) -> Utilities:
-    """Return the query of a selection by utilities that the caller computes; each is taken as an exact rational."""
+    """Return a query that reads utilities computed by the caller; every number stands for its exact rational value."""
     lower, upper = (rational("utility_range", end) for end in utility_range)
     return Utilities(positive("sensitivity", sensitivity), lower, upper, monotone)
 

@@ -7,7 +7,7 @@ outcome is accepted if the point lies below r, or else the draw is repeated: so 
 is the mechanism. In the first L intervals every point lies below r, and nothing remains to be drawn. Only the other W,
 about one draw in 2^17 or in 2^10, look at r itself, in enclosures by MPFR that are narrowed until they decide.
 
-So a draw is a search in cumulated integers, for one, for many and for rows alike.
+So one draw, many draws and draws for rows are all a search in cumulative sums of integers.
 
 Sources: McSherry and Talwar 2007, 'Mechanism Design via Differential Privacy', theorem 6; Dwork and Roth 2014, section
 3.4; Durfee and Rogers 2019, 'Practical Differentially Private Top-k Selection', and Cesar and Rogers 2021, 'Bounding,
@@ -36,10 +36,10 @@ from mechanisms.core.term import OfQuery
 from mechanisms.randomness import REJECTED, RandomBits
 
 FINE = 17
-"""The width of bounds for many draws among the same outcomes."""
+"""The width b of `bounds_below` for many draws among the same outcomes."""
 
 COARSE = 10
-"""That for one draw a row: an interval is looked at in one draw in 10^3, and bounds take half the time."""
+"""The width b for one draw per row: one draw in 10^3 has to compute r, and the bounds take half the time."""
 
 Rows = NDArray[np.float64] | list[list[Fraction]]
 
@@ -87,12 +87,12 @@ class Select(OfQuery):
 
     @cached_property
     def rate(self) -> mpq:
-        """By how much the exponent grows with a utility."""
+        """The increase of the exponent per unit of utility; see `rate_of`."""
         return rate_of(self.epsilon, self.query)
 
     @cached_property
     def steps(self) -> float:
-        """By how many steps of 2^−17 octave a weight falls with a utility; see `steps_of`."""
+        """The fall of a weight per unit of utility, in steps of 2^−17 octave; see `steps_of`."""
         return steps_of(self.rate)
 
     def prepared(self, data: Any, width: int = FINE) -> Selection:
@@ -102,7 +102,7 @@ class Select(OfQuery):
         return Selection.of(rows, self.rate, self.steps, width)
 
     def each(self, rows: Any, bits: RandomBits, width: int = FINE) -> NDArray[np.int64]:
-        """Select an outcome for each row of utilities; together they keep the claim where neighbours differ in one row.
+        """Select an outcome for each row of utilities; all together keep the claim if neighbours differ in one row.
 
         Args:
             rows: shape (queries, outcomes).
@@ -122,7 +122,7 @@ class Select(OfQuery):
         return np.concatenate([np.empty(0, dtype=np.int64), *drawn])
 
     def law(self, data: Any, precision: int = 128) -> list[Enclosure]:
-        """Return the probability of each outcome between two bounds, in arithmetic of this many bits."""
+        """Return bounds on the probability of each outcome, computed in arithmetic of `precision` bits."""
         prepared = self.prepared(data)
         weights = [exponential(-prepared.gap(0, outcome), precision) for outcome in range(prepared.outcomes)]
         down, up = rounding(precision)
@@ -135,11 +135,11 @@ class Select(OfQuery):
 class Selection:
     """Rows of utilities, and the words of 64 bits that select each of their outcomes.
 
-    Of a row with the sums S = ΣL and E = ⌊S/2^b⌋ + 4n ≥ ΣW, n outcomes, each interval has m = ⌊(2^64 − 1)/(S + E)⌋
-    words. The first m·L of an outcome follow those of the outcome before it; intervals that look at r come behind all
-    of these, outcome by outcome. What is left of E selects nothing, nor do the last words, from m·(S + E) on: at most
-    S + E of them. An outcome has at most 2^31 + 2^21 + 4 intervals, so that all these numbers fit 64 bits for any
-    number of outcomes that memory holds.
+    For a row of n outcomes let S = ΣL and E = ⌊S/2^b⌋ + 4n ≥ ΣW. Each interval gets m = ⌊(2^64 − 1)/(S + E)⌋ words.
+    The lowest words are for the first L intervals of each outcome, outcome by outcome; the next ones for the other W,
+    which look at r, again outcome by outcome. The rest of E selects nothing, nor do the last words, from m·(S + E) on:
+    at most S + E of them. An outcome has at most 2^31 + 2^21 + 4 intervals, so that all these numbers fit 64 bits for
+    any number of outcomes that memory holds.
     """
 
     utilities: Rows
@@ -150,31 +150,31 @@ class Selection:
 
     @classmethod
     def of(cls, utilities: Rows, rate: mpq, steps: float, width: int = FINE) -> Selection:
-        """Give out the words; see `Select.steps`."""
+        """Return the selection for rows of utilities; `rate` and `steps` are as in `Select`."""
         best = utilities.max(axis=1) if isinstance(utilities, np.ndarray) else [max(row) for row in utilities]
         return cls(utilities, best, rate, width, bounds_below(utilities, best, steps, width))
 
     def sums(self, row: int) -> list[int]:
-        """Return the sum of L up to the end of each block of outcomes of a row."""
+        """Return the cumulative sums of L of a row, one at the end of each block of outcomes."""
         ends: list[int] = np.add.reduceat(self.below[row], np.arange(0, self.outcomes, _BLOCK)).cumsum().tolist()
         return ends
 
     def alike(self, total: Any) -> Any:
-        """Return m for the sum of L of a row, or for several."""
+        """Return m, the words of each interval, for a row whose sum of L is `total`; for arrays, elementwise."""
         return _LAST_WORD // (total + (total >> self.width) + 4 * self.outcomes)
 
     @cached_property
     def running(self) -> NDArray[np.int64]:
-        """The sum of L up to each outcome of each row, and of all rows before it, shape (rows · outcomes,)."""
+        """The cumulative sums of L over the outcomes of all rows, row after row, shape (rows · outcomes,)."""
         return self.below.reshape(-1).cumsum()
 
     @property
     def outcomes(self) -> int:
-        """How many outcomes a row has."""
+        """The number of outcomes of each row."""
         return int(self.below.shape[1])
 
     def gap(self, row: int, outcome: int) -> mpq:
-        """Return γ: exactly how far an outcome lies below the best of its row."""
+        """Return γ = rate·(max u − u) for an outcome of a row, exactly."""
         return self.rate * (mpq(self.best[row]) - mpq(self.utilities[row][outcome]))
 
     def one(self, bits: RandomBits) -> int:
@@ -206,7 +206,7 @@ class Selection:
     def _complete(
         self, selected: NDArray[np.int64], words: NDArray[np.uint64], rows: NDArray[np.int64], bits: RandomBits
     ) -> None:
-        """Settle each word beyond the ends of all outcomes; draw again for a word that selects no outcome."""
+        """Replace each entry of `selected` beyond the last outcome by what its word selects, or by a new draw."""
         if selected.max(initial=0) < self.outcomes:
             return
         for place in np.flatnonzero(selected == self.outcomes).tolist():
@@ -223,7 +223,7 @@ class Selection:
         return outcome if outcome < self.outcomes else self._settled(row, word, bits)
 
     def _settled(self, row: int, word: int, bits: RandomBits) -> int | None:
-        """Return the outcome of a word beyond the ends of all outcomes, or REJECTED."""
+        """Return the outcome of a word above the first L intervals of all outcomes, or REJECTED if there is none."""
         sure = self.below[row]
         others = (sure >> self.width) + 4
         total = int(sure.sum())
@@ -240,7 +240,7 @@ class Selection:
 
 
 def rate_of(epsilon: Fraction, query: Scores) -> mpq:
-    """Return by how much the exponent grows with a utility: ε/(2Δu), or ε/Δu where utilities are monotone."""
+    """Return the increase of the exponent per unit of utility: ε/(2Δu), or ε/Δu if utilities are monotone."""
     rate = mpq(epsilon) / mpq(query.sensitivity) / (1 if query.monotone else 2)
     if not _RATES[0] <= rate <= _RATES[1]:
         raise ValueError("epsilon/sensitivity must lie between 2^-899 and 2^900")
@@ -248,9 +248,9 @@ def rate_of(epsilon: Fraction, query: Scores) -> mpq:
 
 
 def steps_of(rate: mpq) -> float:
-    """Return by how many steps of 2^−17 octave a weight falls per unit of utility, rounded up by at most 2^−48 of it.
+    """Return the fall of a weight per unit of utility, in steps of 2^−17 octave, rounded up by at most a part in 2^48.
 
-    It is raised by 2^−50 of itself, so that a product with it stays above the truth after two roundings.
+    It is raised by a part in 2^50, so that a product with it stays above the truth after two roundings.
     """
     return math.nextafter(float(rate * _STEPS_PER_E), math.inf)
 
@@ -299,21 +299,21 @@ def bounds_below(utilities: Rows, best: Any, steps: float, width: int = FINE) ->
 
 @cache
 def _powers() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return A and B of `bounds_below`, by square roots and products of integers of 128 bits, all rounded down."""
+    """Return the tables A and B of `bounds_below`, from square roots and products of 128 bits, all rounded down."""
     octave, step = _root_of_half(_TABLE_BITS - 5), _root_of_half(_STEP_BITS)
     return _powers_of(octave, 1 << 128), _powers_of(step, step)
 
 
 @cache
 def _coarse_powers() -> NDArray[np.int64]:
-    """Return L of `bounds_below` at the last of every 2^7 steps."""
+    """Return the table of L of `bounds_below` for b = 10, with one entry for every 2^7 steps: the L of the last one."""
     octaves, within = _powers()
     among = within[(1 << _STEP_BITS - COARSE) - 1 :: 1 << _STEP_BITS - COARSE]
     return (octaves[:, np.newaxis] * among >> WEIGHT_BITS).reshape(-1)
 
 
 def _root_of_half(root: int) -> int:
-    """Return 2^128·2^(−1/2^root)."""
+    """Return 2^128·2^(−1/2^root), by square roots that are rounded down."""
     ratio = 1 << 127
     for _ in range(root):
         ratio = math.isqrt(ratio << 128)
@@ -328,7 +328,7 @@ def _powers_of(ratio: int, first: int) -> NDArray[np.int64]:
 
 
 def scaled(gap: mpq, precision: int) -> tuple[int, int]:
-    """Enclose r between two integer multiples of 2^−precision, returned as those integers."""
+    """Return integers l and u with l ≤ 2^precision·r ≤ u, where r = 2^31·e^(−gap)."""
     digits = precision + WEIGHT_BITS
     lower, upper = exponential(-gap, digits + _NARROWED)
     down, up = rounding(digits + _NARROWED)

@@ -36,13 +36,13 @@ MOST_LEVELS = 1 << 20
 
 @dataclass(frozen=True)
 class SelectBase2(OfQuery):
-    """Select with probability proportional to ratio^s, s how far a utility lies below the top of the range, in Δu.
+    """Select with probability proportional to ratio^s, where s = (top of the range − utility)/Δu.
 
-    The s of an outcome is rounded at random to an integer, ⌊s + V⌋ with V uniform in [0, 1): given the same V, numbers
-    at most 1 apart become integers at most 1 apart, on the same side. So for each V a record changes a weight, and the
-    sum of the weights, by a factor within [ratio, 1/ratio], hence a probability by 1/ratio² at most, or by 1/ratio if
-    utilities are monotone; what holds for each V holds on average over V. Weights of outcomes of equal s are equal: a
-    level is drawn in proportion to its number of outcomes times its weight, then one of these outcomes.
+    The s of an outcome is rounded at random to an integer, ⌊s + V⌋ with V uniform in [0, 1). For each V, numbers at
+    most 1 apart become integers at most 1 apart, in the same direction. So for each V a record changes a weight, and
+    the sum of the weights, by a factor within [ratio, 1/ratio], hence a probability by 1/ratio² at most, or by 1/ratio
+    if utilities are monotone; what holds for each V holds on average. Outcomes of equal s form a level, of equal
+    weights: a level is drawn in proportion to its number of outcomes times its weight, then one of its outcomes.
 
     Args:
         query: gives the utilities.
@@ -72,7 +72,7 @@ class SelectBase2(OfQuery):
 
     @property
     def claim(self) -> ApproximateDP:
-        """ε-DP with ε = 2·ln(1/ratio), or half of it, rounded up."""
+        """ε-DP with ε = 2·ln(1/ratio), or ln(1/ratio) if utilities are monotone, rounded up."""
         return ApproximateDP((1 if self.query.monotone else 2) * log_above(1 / self.ratio))
 
     def prepared(self, data: Any) -> Levelled:
@@ -86,10 +86,10 @@ Weights = Callable[[tuple[int, ...], tuple[int, ...]], Iterable[mpz]]
 
 @dataclass(frozen=True)
 class Levelled:
-    """Outcomes by their s, and the weights of levels in units of 2^−q.
+    """Draws outcomes for one dataset, by levels whose weights are integers in units of 2^−q.
 
     Args:
-        shortfalls: the whole part of each s, and what is left of it, in [0, 1); private.
+        shortfalls: the s of each outcome, as its whole part and the rest, in [0, 1); private.
         ratio: as for `SelectBase2`.
         finest_bit: q, which is public.
     """
@@ -109,7 +109,7 @@ class Levelled:
         return np.array([self._selected(kept, bits) for _ in draws], dtype=np.int64)
 
     def weights(self, levels: tuple[int, ...], counts: tuple[int, ...]) -> Iterator[mpz]:
-        """Compute the weights of levels, from the heaviest on, each times a count; only one is held at a time."""
+        """Yield weight times count for each of the levels, which must ascend; only one weight is held at a time."""
         numerator, shift = mpz(self.ratio.numerator), self.ratio.denominator.bit_length() - 1
         weight, reached = mpz(1) << self.finest_bit, 0
         for level, times in zip(levels, counts, strict=True):
@@ -127,9 +127,9 @@ class Levelled:
 
 
 def _level(weights: Weights, levels: tuple[int, ...], counts: tuple[int, ...], bits: RandomBits) -> int | None:
-    """Draw a level in proportion to its weight, by halving [0, 2^k) until all of a part is one level's.
+    """Draw a level in proportion to weight times count, or REJECTED, by halving [0, 2^k) until the bits decide.
 
-    The lower end of the part only ever rises, so that one pass over the running sums serves all the bits.
+    The lower end of the interval only rises, so that one pass over the running sums serves all the bits.
     """
     total = sum(weights(levels, counts))
     low, width = mpz(0), mpz(1) << (total - 1).bit_length()
@@ -144,7 +144,7 @@ def _level(weights: Weights, levels: tuple[int, ...], counts: tuple[int, ...], b
 
 @dataclass(frozen=True)
 class SelectFixedWork(OfQuery):
-    """Select by one ticket of public length, with the same number of operations for all utilities.
+    """Select by one random integer of public length, a ticket, with the same number of operations for all utilities.
 
     A utility lies s·Δu below the top of the range; a = ⌊steps·s⌋, and its level is l = min(a − min a, the last level).
     Neighbours' a are at most `steps` apart (floor is monotone and commutes with whole steps), so an l moves by at
@@ -154,7 +154,7 @@ class SelectFixedWork(OfQuery):
     by R = ratio^(−2·steps) at most. If all utilities move the same way, l moves by −t to steps − t, 0 ≤ t ≤ steps, or
     the other way round, and R = ratio^−steps.
 
-    Of 2^k tickets, an outcome of share p = w·2^k/T has more than p − 2 and fewer than p + 2 (`Tickets`), and p ≥ M =
+    An outcome of weight w has more than p − 2 and fewer than p + 2 of 2^k tickets (`Tickets`), p = w·2^k/T, and p ≥ M =
     2^spare as no weight is 0. So a probability changes by a factor of at most (R·p + 2)/(p − 2) ≤ (R·M + 2)/(M − 2).
 
     Args:
@@ -162,7 +162,7 @@ class SelectFixedWork(OfQuery):
         ratio: how much of its weight an outcome keeps from one level to the next, dyadic, above 0 and below 1.
         steps: how many levels the sensitivity spans.
         precision: the heaviest weight is 2^precision.
-        spare: how many bits of tickets the lightest outcome has at least, 2 or more.
+        spare: the lightest outcome has a share of at least 2^spare tickets; 2 or more.
     """
 
     query: Scores
@@ -180,7 +180,7 @@ class SelectFixedWork(OfQuery):
 
     @cached_property
     def weights(self) -> tuple[int, ...]:
-        """The weights of the levels, until they no longer fall or the range ends; deeper levels have the last one."""
+        """The weights of the levels, until they no longer fall or the range ends; deeper levels get the last one."""
         span = (self.query.upper - self.query.lower) / self.query.sensitivity
         weights = [1 << self.precision]
         while len(weights) <= min(self.steps * math.ceil(span), MOST_LEVELS):
@@ -213,7 +213,7 @@ class Tickets:
     With C the sum of the weights before an outcome and Q = ⌊2^(k + h)/T⌋, its first ticket is ⌊C·Q/2^h⌋: more than
     C·2^k/T − 2, as C ≤ 2^h, and at most C·2^k/T.
 
-    Every ticket of k bits is drawn, and each number is looked up, added, multiplied, shifted and compared, whatever the
+    No ticket is rejected, and each number is looked up, added, multiplied, shifted and compared, whatever the
     weights. To all weights, sums, remainders and quotients a public power of two is added, so that their lengths are
     public too; Q is found digit by digit, as the steps of a division would depend on the numbers. Python promises
     nothing about the time of an operation: a comparison ends at the first word that differs, a look-up leaves its trace
@@ -245,11 +245,11 @@ class Tickets:
         return 4 << self._shift
 
     def padded(self, weights: Iterable[int]) -> list[int]:
-        """Add the pad to each weight, as `winner` and `thresholds` take them."""
+        """Return each weight plus the pad, as `winner` and `thresholds` take them."""
         return [self.pad + weight for weight in weights]
 
     def winner(self, padded: list[int], bits: RandomBits) -> int:
-        """Draw the place of an outcome, by weights that `padded` returned."""
+        """Draw the index of an outcome, in proportion to the weights; `padded` must come from the method `padded`."""
         thresholds = self.thresholds(padded)
         ticket = bits.take(self.bits)
         return sum(ticket >= threshold for threshold in thresholds)
@@ -272,7 +272,7 @@ class Tickets:
 
 
 def dyadic(name: str, value: Any) -> Fraction:
-    """Take a public number between 0 and 1 whose denominator is a power of two."""
+    """Return a public parameter as a rational, which must be between 0 and 1 with a power of two as denominator."""
     ratio = rational(name, value)
     if not 0 < ratio < 1 or ratio.denominator.bit_count() > 1:
         raise ValueError(f"{name} must lie between 0 and 1 and have a power of two as its denominator, not {value}")
@@ -280,12 +280,12 @@ def dyadic(name: str, value: Any) -> Fraction:
 
 
 def _shortfalls(query: Scores, utilities: Scored) -> list[Fraction]:
-    """Measure how far utilities lie below the top of the range, in units of the sensitivity."""
+    """Return s = (top of the range − utility)/Δu for each utility."""
     return [(query.upper - Fraction(utility)) / query.sensitivity for utility in utilities]
 
 
 def _depths(query: Scores, utilities: Scored, steps: int) -> list[int]:
-    """Return ⌊steps·s⌋ for each utility, s its shortfall: in numpy where doubles hold every level exactly."""
+    """Return ⌊steps·s⌋ for each utility with shortfall s, computed in numpy if doubles hold every level exactly."""
     factor = steps / query.sensitivity
     top = query.upper * factor
     whole = all(end.denominator == 1 and abs(end) <= 1 << 52 for end in (top, query.lower * factor))

@@ -22,7 +22,7 @@ from mechanisms.core.term import OfQuery, OneByOne
 
 @dataclass(frozen=True)
 class Smooth(OfQuery):
-    """A query's value plus discrete Laplace noise of scale t = 2S/ε, where S ≥ A_0 varies slowly.
+    """A query's value plus discrete Laplace noise of scale t = 2S/ε, where S ≥ A_0 varies slowly; J is `smoothing`.
 
     *S varies by a factor of at most ρ = 1 + 1/J.* Let s_k = max(J·A_k, ⌈s_{k+1}/ρ⌉) and S = s_0/J. For neighbours x and
     x′, A_k(x) ≤ A_{k+1}(x′) gives s_k(x) ≤ s_{k+1}(x′), from large k downward, where all are J·`stability`. Hence S(x)

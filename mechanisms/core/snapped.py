@@ -1,7 +1,7 @@
 """Snapping: Laplace noise on a clamped answer, rounded to a grid about as coarse as the noise, and clamped again.
 
-Source: Mironov 2012, 'On Significance of the Least Significant Bits for Differential Privacy', section 5.2. His noise
-is the product and sum of doubles, which costs more than its ε; here it is what that stands for, ideal noise.
+Source: Mironov 2012, 'On Significance of the Least Significant Bits for Differential Privacy', section 5.2. There
+the noise is computed in doubles, so the loss is more than ε; here it is ideal Laplace noise, and the loss is ε.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ class Snapped(Mechanism):
 
     @property
     def scale(self) -> Fraction:
-        """λ."""
+        """λ = Δ/ε, the scale of the noise."""
         return self.sensitivity / self.epsilon
 
     @property
     def grid(self) -> Grid:
-        """The multiples of Λ: the outputs, with ±B."""
+        """The multiples of Λ. Outputs are these and ±B, the ends of the clamp."""
         exponent = self.scale.numerator.bit_length() - self.scale.denominator.bit_length()  # 2^exponent > λ/2
         return Grid(exponent + (Fraction(2) ** exponent < self.scale))
 
@@ -72,11 +72,11 @@ class Snapped(Mechanism):
 
 @dataclass(frozen=True)
 class Snap:
-    """The law of ⌊rest + X + ½⌋ for Laplace noise X, and the outputs.
+    """Draws outputs for one dataset; the law to invert is ⌊rest + X + ½⌋, X Laplace noise, in units of Λ.
 
     Args:
         whole: the whole part of the clamped answer in units of Λ, private.
-        rest: what is left of it, in [0, 1), private.
+        rest: the rest of the clamped answer in units of Λ, in [0, 1), private.
         scale: λ/Λ, in (½, 1].
         grid: the multiples of Λ.
         bound: B.

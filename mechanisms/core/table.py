@@ -1,9 +1,9 @@
-"""The tabled sampler of every law of noise: words of 64 bits are given to steps by counting them.
+"""A sampler for any law of integer noise, by a table that says which words of 64 bits stand for which step.
 
-`mechanisms.core.cells` says what words each cell of steps may be given, and why. Below a limit a word's leading bits
+`mechanisms.core.cells` says how many words each cell of steps may get, and why. Below a limit a word's leading bits
 choose a cell by the alias method, and its last j bits the step: that decides all but one draw in some hundreds, by
-integers alone. From the limit on are the words that cells have for all their steps alike, and for their ramps; two
-further words say which step it is. The last words, a few in 10^6, begin an inversion of what remains of the law
+integers alone. Words from the limit on are *open*. Most stand for the `even` or the `ramp` part of a cell, and two
+further words choose the step. The last ones, a few in 10^6, begin an inversion of what remains of the law
 (`mechanisms.core.remainder`). So the noise has exactly the law; it is only another function of the bits.
 
 *Why it is right for every law and every number of draws.* A word is decided by itself. Those of a slot below its
@@ -32,14 +32,14 @@ from mechanisms.randomness import RandomBits
 _CHUNK = 1 << 14
 _FARTHEST = 1 << 62
 _WIDEST_CELL = 1 << 49
-"""So that no cell reaches beyond 2^62 steps."""
+"""The most steps of a cell, so that no cell reaches beyond 2^62 steps."""
 
 _KEPT = 64
-"""A process keeps the tables of this many laws, the last ones used; each has 1 MB at most."""
+"""The number of laws, the last ones used, whose tables a process keeps; each table has 1 MB at most."""
 
 
 class Slot(NamedTuple):
-    """Two cells share the words that begin with the same bits: those from the threshold on belong to the upper cell."""
+    """Words with the same first bits: below `threshold` they are for the cell at `lower`, else the one at `upper`."""
 
     threshold: int
     upper: int
@@ -47,7 +47,7 @@ class Slot(NamedTuple):
 
 
 class Table:
-    """Draws arrays of noise of one law."""
+    """Draws arrays of noise, and single numbers, of one law."""
 
     def __init__(self, law: Law) -> None:
         cells = Cells(law)
@@ -63,7 +63,7 @@ class Table:
         self._ends = np.array([*accumulate(shares, initial=self.limit)][1:], dtype=np.uint64)
 
     def add(self, values: NDArray[np.int64], bits: RandomBits) -> None:
-        """Add independent noise, clamped to ±2^62, to each of many integers.
+        """Add independent noise, clamped to ±2^62, to each integer of an array, in place.
 
         The words are taken in chunks that stay in a core's cache. Open words are kept with their places among all
         values, and decided after the last chunk.
@@ -84,7 +84,7 @@ class Table:
         values[np.concatenate(places)] += drawn
 
     def one(self, bits: RandomBits) -> int:
-        """Draw one number of any size: what `add` adds to an array of one, by the same bits."""
+        """Draw one number, not clamped; from the same bits, `add` would add it, clamped, to an array of length 1."""
         word = bits.take(WORD)
         if word < self.limit:
             threshold, upper, lower = self.slots[word >> WORD - self._slot_bits]
@@ -95,15 +95,15 @@ class Table:
     def decide(
         self, words: NDArray[np.uint64], slots: NDArray[np.uint64], noise: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Write the noise of words, which is 0 for those from the limit on, and return the places of these.
+        """Write the noise of each word, 0 for open ones, and return the places of the open words.
 
         A threshold and a word of its slot differ by less than 2^63, so the sign of their difference as signed integers
         tells which is the greater one.
 
         Args:
             words: the words.
-            slots: room for their slots.
-            noise: room for their noise.
+            slots: scratch space for as many numbers, overwritten.
+            noise: the array to write the noise of each word to.
         """
         np.right_shift(words, np.uint64(WORD - self._slot_bits), out=slots)
         places, signed = slots.view(np.int64), words.view(np.int64)
@@ -120,7 +120,7 @@ class Table:
         return undecided
 
     def decide_open(self, words: NDArray[np.uint64], bits: RandomBits) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-        """Return the noise of open words, by two further words each, and the places that only an inversion decides."""
+        """Return the noise of open words, from two further words each, and the places of those to be inverted."""
         shares = np.searchsorted(self._ends, words, side="right")
         decided, last = np.flatnonzero(shares < len(self._ends)), (1 << self.width_bits) - 1
         starts, is_ramp = self._open_starts[shares[decided] >> 1], (shares[decided] & 1).astype(np.bool_)
@@ -133,7 +133,7 @@ class Table:
     def evidence(self) -> dict[str, Any]:
         """Return the words of each cell as JSON, from which a check can count them.
 
-        A cell is written as its start divided by W; a slot as how many times W words its lower cell has, and its cells.
+        A cell is its start divided by W. A slot is (words of its lower cell)/W, its upper cell, and its lower cell.
         """
         width_bits, of_a_slot = self.width_bits, 1 << WORD - self._slot_bits - self.width_bits
         return {
@@ -151,7 +151,7 @@ class Table:
 
 @lru_cache(maxsize=_KEPT)
 def table_of(law: Law) -> Table:
-    """Return the table of a law, which all terms of a process share: it depends on the law alone."""
+    """Return the table of a law. It depends on the law alone, so all terms of a process share it."""
     return Table(law)
 
 
@@ -162,7 +162,7 @@ def _slots(cells: list[Cell], width: int) -> tuple[list[Slot], int]:
     words, fewer than a slot's, are the largest cell's.
 
     Returns:
-        The slots, 2^s of them, of which those from the limit on are void; and the limit.
+        The 2^s slots, where those from the limit on are unused, and the limit.
     """
     waiting = [(cell.start, cell.each * width) for cell in cells if cell.each]
     slot_bits = (len(waiting) + len(waiting) // 50).bit_length()

@@ -1,11 +1,11 @@
-"""Terms: what every constructor makes, a value that says by itself what it is and what it promises.
+"""Terms: the values that constructors make. A term says by itself what it is and what it promises.
 
 A *query* looks at the data and moves a known distance when one record changes, its *stability*. A *mechanism* releases
 something and derives its *claim* from what it was put together from. Both are frozen dataclasses, and their JSON is
 their fields: what is proved is what runs.
 
-Every constructor and function of this package raises TypeError for a parameter of another type than it names, and
-ValueError for one that is out of its range. Data are refused by their type or their shape alone.
+Every constructor and function of this package raises TypeError for a parameter of the wrong type, and ValueError for
+one that is out of its range. Errors about data depend on their type or their shape alone.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from mechanisms.core.code import is_of_core, named
 from mechanisms.randomness import RandomBits
 
 Relation = Literal["answers", "utilities", "bit", "add-remove", "substitute", "add-remove or substitute", "people"]
-"""Which inputs are neighbours: answers, each of them at most its sensitivity apart; utilities, likewise; any two bits;
-records of which one is added or removed, or replaced by another one, or either; people with all their records, of
-whom one is added or removed."""
+"""Which inputs are neighbours: answers, each at most its sensitivity apart; utilities, likewise; any two bits; datasets
+that differ by adding or removing one record, by replacing one, or by either; datasets that differ by adding or removing
+one person with all their records."""
 
 Value = TypeVar("Value")
 
 
 class Prepared(Protocol):
-    """A mechanism that has looked at its data, which nobody else may see; it only draws from now on."""
+    """A mechanism that has read its data and only has to draw outputs. It holds private data."""
 
     def one(self, bits: RandomBits) -> Any:
         """Draw one output."""
@@ -49,7 +49,7 @@ class Query(ABC, Generic[Value]):
     @property
     @abstractmethod
     def stability(self) -> int:
-        """How far neighbours' values are apart at most."""
+        """The largest distance between neighbours' values."""
 
     @abstractmethod
     def of(self, data: Any) -> Value:
@@ -62,7 +62,7 @@ class Mechanism(ABC):
     @property
     @abstractmethod
     def relation(self) -> Relation | None:
-        """Which data are neighbours; None if that makes no difference, as the data are not looked at."""
+        """Which data are neighbours; None if the mechanism does not look at the data."""
 
     @property
     @abstractmethod
@@ -71,7 +71,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def prepared(self, data: Any) -> Prepared:
-        """Look at the data, once."""
+        """Read the data, once, and return an object that draws outputs for them."""
 
     def release(self, data: Any, bits: RandomBits) -> Any:
         """Release one output."""
@@ -83,7 +83,7 @@ class Mechanism(ABC):
 
 
 class OfQuery(Mechanism):
-    """A mechanism that releases what a query gives: its neighbours are the query's."""
+    """A mechanism that releases something about a query's value; its relation is the query's."""
 
     query: Query[Any]
 
@@ -94,7 +94,7 @@ class OfQuery(Mechanism):
 
 
 def lasting(data: Any) -> Any:
-    """Return the data."""
+    """Return the data; raise TypeError for an iterator, which can be read only once."""
     if isinstance(data, Iterator):
         raise TypeError("data must be a list or an array, not an iterator, of which a second part would see nothing")
     return data
@@ -102,7 +102,7 @@ def lasting(data: Any) -> Any:
 
 @dataclass(frozen=True)
 class OneByOne:
-    """Draws many outputs one after another: the prepared form of what has no faster one."""
+    """Draws many outputs one after another: a `Prepared` for mechanisms that have no faster way."""
 
     draw: Callable[[RandomBits], Any]
 
@@ -111,7 +111,7 @@ class OneByOne:
         return self.draw(bits)
 
     def many(self, trials: int, bits: RandomBits) -> list[Any]:
-        """Draw several."""
+        """Draw several independent outputs."""
         return [self.draw(bits) for _ in range(trials)]
 
 
@@ -144,7 +144,7 @@ def encoded(value: Any) -> Any:
 
 
 def made_anew(term: Any) -> Any:
-    """Make a term again from its fields, so that these alone decide what it runs and claims."""
+    """Return a copy of a term, made from its fields, so that these alone decide what it runs and claims."""
     if isinstance(term, tuple):
         return tuple(map(made_anew, term))
     if is_dataclass(term) and not isinstance(term, type) and is_of_core(type(term)):

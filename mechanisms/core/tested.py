@@ -32,7 +32,7 @@ class Tested(OfQuery):
 
     Let D(x) be the least k with A_k(x) > b. None is released if D(x) + Y < T, and else f(x) + Y′.
 
-    *The claim* is the loss of Y for a shift of 1, that of Y′ for a shift of b, and δ = P[Y ≥ T]. For neighbours x and
+    *The claim* adds the loss of Y for a shift of 1, of Y′ for a shift of b, and δ = P[Y ≥ T]. For neighbours x and
     x′, A_k(x) > b gives A_{k+1}(x′) > b, so |D(x) − D(x′)| ≤ 1 and the test loses what Y does. If |f(x) − f(x′)| ≤ b,
     the value loses what Y′ does, and no δ is needed. Otherwise A_0 > b at both, D(x) = D(x′) = 0: None has one
     probability at both, and all else together δ at either. Clamps look at public ends alone.
@@ -40,7 +40,7 @@ class Tested(OfQuery):
     Args:
         query: gives a value and bounds on its local sensitivity at each distance.
         bound: b, in steps, proposed without looking at the data, less than the query's stability.
-        law: of the value's noise Y′, of pure DP.
+        law: the law of the value's noise Y′, of pure DP.
         test: the law of the test's noise Y, of pure DP.
         threshold: T.
     """
@@ -61,7 +61,7 @@ class Tested(OfQuery):
 
     @property
     def claim(self) -> Claim:
-        """Both losses, and the probability that the test's noise reaches T, rounded up."""
+        """The losses of both noises, and as δ the probability that the test's noise reaches T, rounded up."""
         delta = fraction(self.test.tail(self.threshold, _CLAIM_BITS).upper)
         return together(self.test.loss(1), self.law.loss(self.bound), ApproximateDP(Fraction(0), delta))
 
@@ -96,7 +96,7 @@ class IfFar:
     answer: Shifted
 
     def one(self, bits: RandomBits) -> float | None:
-        """Draw one output; None where the test refuses."""
+        """Draw one output: a value, or None if the test fails."""
         if self.distance + self.test.one(bits) < self.threshold:
             return None
         return float(self.answer.one(bits))

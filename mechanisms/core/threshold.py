@@ -29,28 +29,28 @@ from mechanisms.core.term import Mechanism, Relation
 from mechanisms.randomness import RandomBits
 
 NOT_REPORTED = -math.inf
-"""What stands where no value is released; every value is finite."""
+"""The output for an answer whose value is not released; released values are finite."""
 
 _CLAIM_BITS = 128
 
 
 @dataclass(frozen=True)
 class AboveThreshold(Mechanism):
-    """Which of many answers are above a threshold, in their order, until `positives` of them were: the sparse vector.
+    """The sparse vector technique: report which answers are above a threshold, in order, until `positives` are.
 
     Let d be the answers' stability, c the number of positives, and t the threshold's noise. For neighbours, fix the
     noise of every answer that is reported below: raising t by d, which costs the threshold's law a shift of d, keeps
     every one of them below. Each of the c answers above then needs its noise raised by at most 2d, a shift of 2d each.
-    So the claim is a shift of d and c shifts of 2d, however many answers there are. Where values are released, c more
-    shifts of d. All are integers of any size.
+    So the claim adds the losses of a shift of d and c shifts of 2d, however many answers there are, and of c more
+    shifts of d if values are released. All numbers are integers of any size.
 
     Args:
         answer: how each answer is read; the data are the answers, one a query.
         threshold: a point of the answers' grid.
         positives: c, how many answers are reported above before it stops.
-        threshold_law: of the threshold's noise, of pure DP, in steps.
-        answer_law: of each answer's noise, of pure DP, in steps.
-        value_law: of the noise of each value that is released; None if only above or below is told.
+        threshold_law: the law of the threshold's noise, of pure DP, in steps.
+        answer_law: the law of each answer's noise, of pure DP, in steps.
+        value_law: the law of each released value's noise; None if no values are released.
     """
 
     answer: Answer
@@ -72,7 +72,7 @@ class AboveThreshold(Mechanism):
 
     @property
     def claim(self) -> Claim:
-        """A shift of d for the threshold, and for each positive one of 2d and, with its value, one of d."""
+        """The sum of the losses: a shift of d, c shifts of 2d, and, if values are released, c more shifts of d."""
         d, c = self.answer.stability, self.positives
         values = [self.value_law.loss(d)] * c if self.value_law else []
         return together(self.threshold_law.loss(d), *[self.answer_law.loss(2 * d)] * c, *values)
@@ -90,7 +90,7 @@ class AboveThreshold(Mechanism):
 
 @dataclass(frozen=True)
 class Stream:
-    """Answers in steps, ready to be compared."""
+    """Draws outputs for one stream of answers, in steps; each `Noise` draws the noise that its name says."""
 
     term: AboveThreshold
     steps: NDArray[np.int64]
@@ -100,7 +100,7 @@ class Stream:
     of_values: Noise | None
 
     def one(self, bits: RandomBits) -> tuple[bool, ...] | tuple[float, ...]:
-        """Draw one output: True or False for each answer, or its value and −∞."""
+        """Draw one output: for each answer True or False, or, if values are released, its value or −∞."""
         answers = self.steps.tolist()
         threshold = self.threshold + self.of_threshold.one(bits)
         left, reported = self.term.positives, []
@@ -117,7 +117,7 @@ class Stream:
         )
 
     def many(self, trials: int, bits: RandomBits) -> NDArray[np.bool_] | NDArray[np.float64]:
-        """Draw several outputs, shape (trials, answers): each answer gets noise; what comes too late is not shown."""
+        """Draw several outputs, shape (trials, answers); after `positives` positives, no answer counts as above."""
         thresholds = self.of_threshold.many(trials, bits) + self.threshold
         noise = self.of_answers.many(trials * self.steps.size, bits).reshape(trials, self.steps.size)
         above: NDArray[np.bool_] = (noise + self.steps >= thresholds[:, np.newaxis]).astype(np.bool_)
@@ -134,7 +134,7 @@ class Stream:
 class KeysAbove(Mechanism):
     """The keys whose noisy counts reach a threshold, with these counts: a histogram of cells that nobody listed.
 
-    Each person has one key. Keys come in order, so that the output is a function of which are named and of their
+    Each person has one key. Keys are sorted, so that the output depends only on which keys are named and on their
     counts. Let neighbours differ in one person. If somebody else has their key, its count moves by 1, a shift of 1. If
     nobody has, then the key is named with probability P[1 + N ≥ T] on one side and never on the other; all other keys
     have the same law on both, so that this probability is δ, and ε is 0.
@@ -151,7 +151,7 @@ class KeysAbove(Mechanism):
 
     @property
     def claim(self) -> Claim:
-        """A shift of 1, and δ for a key of one person."""
+        """The loss of a shift of 1, and δ = P[1 + N ≥ T], for a key that one person alone has."""
         return together(self.law.loss(1), ApproximateDP(Fraction(0), _reached(self.law, self.threshold)))
 
     @cached_property
@@ -209,5 +209,5 @@ def least_threshold(law: Law, delta: Number) -> int:
 
 
 def _reached(law: Law, threshold: int) -> Fraction:
-    """Bound the probability that a count of 1 reaches a threshold, from above."""
+    """Return an upper bound on the probability that a noisy count of 1 reaches a threshold."""
     return fraction(law.tail(threshold - 1, _CLAIM_BITS).upper)

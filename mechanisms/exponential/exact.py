@@ -1,7 +1,7 @@
 """The exponential mechanism, exactly: in base e, in base 2, and with work that is the same for all utilities.
 
 Each function takes public parameters and returns a term of `mechanisms.core`, which draws, states its claim, and is
-what a certificate describes. Its data are one utility an outcome, shape (outcomes,), larger is better: doubles,
+what a certificate describes. Its data are one utility for each outcome, shape (outcomes,), larger is better: doubles,
 integers or fractions, each the rational that it is. No database makes it fail: NaN counts as the lowest utility of the
 range, and utilities outside the range are clamped to it. README.md says why each law keeps its claim.
 """
@@ -38,7 +38,7 @@ def exact_exponential_zcdp(
     monotone: bool = False,
     utility_range: tuple[Number, Number] = WIDEST_RANGE,
 ) -> Select:
-    """Return the mechanism of `exact_exponential` with the claim of ε²/8-zCDP, which its bounded range gives it."""
+    """Return the mechanism of `exact_exponential` with the claim ε²/8-zCDP, which follows from its ε-bounded range."""
     return Select(utilities(sensitivity, utility_range, monotone), positive("epsilon", epsilon), concentrated=True)
 
 
@@ -61,7 +61,7 @@ def exact_exponential_fixed_work(
     steps: int = 1,
     precision: int = 64,
 ) -> SelectFixedWork:
-    """Select by the same bits and operations for all utilities, about in proportion to exp(ε·u/(2Δu)): ε-DP."""
+    """Select about in proportion to exp(ε·u/(2Δu)), with the same bits and operations for all utilities: ε-DP."""
     exact = positive("epsilon", epsilon)
     rate = exact * (1 - _RESERVED) / count("steps", steps)
     eta = BaseTwoEta.from_epsilon(rate, y=_DECAY_BITS, monotone=monotone)

@@ -19,7 +19,7 @@ Selections = NDArray[np.int64] | list[None]
 def naive_exponential(
     utilities: ArrayLike, trials: int, rng: np.random.Generator, *, epsilon: float, sensitivity: float = 1.0
 ) -> Selections:
-    """Select with weights exp(ε·u / (2Δu)) taken as they come."""
+    """Select with weights exp(ε·u / (2Δu)) that are not rescaled."""
     exponents = epsilon * np.asarray(utilities, dtype=np.float64) / (2 * sensitivity)
     with np.errstate(over="ignore"):
         weights = np.exp(exponents)

@@ -16,10 +16,10 @@ from mechanisms.core.records import Answer
 from mechanisms.core.rounding import fraction
 
 WORD = 62
-"""The bits of a draw of fixed work."""
+"""The number of bits of a draw of fixed work."""
 
 MOST_POINTS = 1024
-"""In a range of fixed work, whose table has a row for each."""
+"""The most points in a range of fixed work; its table has a row for each point."""
 
 _PRECISION = 192
 
@@ -39,8 +39,8 @@ def exact_fixed_work_gaussian(
 ) -> Kernel:
     """Return the term of Gaussian noise on a public range of integers, with the same work in every run.
 
-    The noise is m or more with probability ⌊2^62·P[X ≥ m]⌋/2^62 for m ≥ 1, X discrete Gaussian, −m or less likewise,
-    and the sum is clamped to the range. The claim is that of this law, not of X.
+    For m ≥ 1 the noise N has P[N ≥ m] = P[N ≤ −m] = ⌊2^62·P[X ≥ m]⌋/2^62, X discrete Gaussian, and the sum is clamped
+    to the range. The claim is (ε, δ)-DP with the δ of this law, not of X.
     """
     grid = Grid(0)
     first, last = grid.steps_of("lower", lower), grid.steps_of("upper", upper)

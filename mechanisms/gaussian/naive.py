@@ -20,7 +20,7 @@ from mechanisms.core.numbers import count as counted
 from mechanisms.core.numbers import positive
 
 Sampler = Callable[[int, np.random.Generator], NDArray[np.floating]]
-"""Draws a number of standard normals from a generator."""
+"""`sampler(count, rng)` draws `count` standard normals."""
 
 
 def box_muller(

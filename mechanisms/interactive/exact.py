@@ -1,6 +1,6 @@
 """A session of questions about one bit under a budget that is checked before each answer, exactly.
 
-The adversary starts with a dear question and asks again for as long as the answers agree; once two differ, it asks
+The adversary starts with a costly question and asks again for as long as the answers agree; once two differ, it asks
 cheap ones until the budget is spent. What it pays next depends on what it has seen, which is what composition theorems
 for fixed sequences of queries do not cover.
 """
@@ -16,14 +16,14 @@ from mechanisms.core.flip import Response
 from mechanisms.core.numbers import Number, positive
 
 DEAR, CHEAP = 3, 1
-"""What the adversary pays for one answer, in units of the budget."""
+"""The price of a costly and of a cheap question, in units of the budget."""
 
 BUDGET = 4
 """The most that a session may cost, in units of the budget."""
 
 
 def offers(seen: Sequence[int]) -> tuple[int, ...]:
-    """What the adversary offers for the next answer, having seen those before it; the second after a refusal."""
+    """Return the prices that the adversary offers for the next answer; it offers the second if the first is refused."""
     return (DEAR, CHEAP) if len(set(seen)) < 2 else (CHEAP,)
 
 
@@ -43,6 +43,6 @@ class Adversary:
 
 
 def exact_query_session(*, epsilon: Number) -> Session:
-    """Answer this adversary for as long as the price and what has been spent stay within the budget together."""
+    """Return the session with this adversary: it is answered while the total price is within the budget ε."""
     budget = positive("epsilon", epsilon)
     return Session(Adversary(budget / BUDGET), budget, "bit")

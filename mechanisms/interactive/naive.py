@@ -1,7 +1,7 @@
 """The same session by a service that asks whether anything is left of its budget, and not whether enough is.
 
-So the last answer may cost more than what is left, and an adversary who pays little at first and much at last gets more
-than the budget's worth.
+So the last answer may cost more than what is left: this adversary gets two answers, of 3 units each, for a budget of 4
+units.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mechanisms.interactive.exact import BUDGET, offers
 def naive_query_session(
     secret: bool, trials: int, rng: np.random.Generator, *, epsilon: float
 ) -> list[tuple[int, ...]]:
-    """Run sessions with the adversary of `exact.py`."""
+    """Return the answers of `trials` sessions with the adversary of `exact.py`."""
     return [_session(bool(secret), rng, epsilon / BUDGET) for _ in range(count("trials", trials, least=0))]
 
 

@@ -40,7 +40,7 @@ def exact_rounded_laplace(*, epsilon: Number, sensitivity: Number = 1, grid: Gri
 
 
 def exact_histogram(*, epsilon: Number) -> Noisy:
-    """Return counts, each with discrete Laplace noise of scale 1/ε of its own: ε-DP if one count differs by 1."""
+    """Return counts, each with its own discrete Laplace noise of scale 1/ε: ε-DP if one count differs by 1."""
     return noisy(Counts(), DiscreteLaplace, epsilon)
 
 
@@ -70,19 +70,19 @@ def exact_snapping(*, epsilon: Number, sensitivity: Number = 1, bound: Number) -
 def exact_two_sided_geometric(
     *, epsilon: Number, lower: Number, upper: Number, sensitivity: Number = 1, grid: Grid = WHOLE_NUMBERS
 ) -> Kernel:
-    """Return an answer with two-sided geometric noise, clamped to a public range, by the same work each time."""
+    """Return the answer with two-sided geometric noise, clamped to a public range, by the same work each time: ε-DP."""
     query = Answer(positive("sensitivity", sensitivity), grid)
     # Below e^(ε/d) by more than a logarithm of 128 bits is rounded up by.
     ratio = (1 - Fraction(1, 1 << 100)) / exp_above(-positive("epsilon", epsilon) / query.stability)
     first, length = _range(lower, upper, grid)
 
     def words(middle: int) -> list[int]:
-        """Return the words w_0, …, w_(R−1) that follow from w_0 = middle, and the least t_R (see `Kernel`)."""
+        """Return the words of noise 0, 1, …, R − 1 if `middle` are for 0, and the least number for R or more."""
         steps = list(accumulate(repeat(ratio, length - 1), lambda each, r: math.ceil(each / r), initial=middle))
         return [*steps, math.ceil(steps[-1] / (ratio - 1))]
 
     def spare(middle: int) -> int:
-        """Return how many words are left over when each outcome has its own; negative if they are too few."""
+        """Return how many of all words are left over if noise 0 has `middle`; negative if there are too few."""
         return (1 << MOST_BITS) + middle - 2 * sum(words(middle))
 
     middle = 2 * (bisect_left(range(2, 1 << MOST_BITS, 2), True, key=lambda middle: spare(middle) < 0))
@@ -95,7 +95,7 @@ def exact_two_sided_geometric(
 def exact_dyadic_geometric(*, ratio: Number, lower: Number, upper: Number, grid: Grid = WHOLE_NUMBERS) -> Kernel:
     """Return an answer of sensitivity one step plus geometric noise of a dyadic ratio q = x/2^y: ln(1/q)-DP.
 
-    For m ≥ 1 the noise is at least m with probability A·q^m, and at most −m with the same; A is 1/(1 + q) rounded up to
+    For m ≥ 1 the noise N has P[N ≥ m] = P[N ≤ −m] = A·q^m, where A is 1/(1 + q) rounded up to
     2y + 2 bits. All probabilities are multiples of 2^−W, W = y·(R + 2) + 2, if the range is R steps long.
     """
     q, (first, length) = dyadic("ratio", ratio), _range(lower, upper, grid)
@@ -116,7 +116,7 @@ def _range(lower: Number, upper: Number, grid: Grid) -> tuple[int, int]:
 
 
 def _rows(words: list[int]) -> tuple[tuple[int, ...], ...]:
-    """Return the rows of a symmetric law, clamped: the words of noise 0, 1, …, R − 1, and of R or more."""
+    """Return the rows of a `Kernel` for clamped symmetric noise: `words` is for noise 0, 1, …, R − 1, and R or more."""
     length = len(words) - 1
     tails = list(accumulate(reversed(words)))[::-1]  # of noise 0, 1, …, R or more
     return tuple(

@@ -1,1 +1,1 @@
-"""Local sensitivity: noise that adapts to the data, as a textbook's code has it and repaired."""
+"""Noise scaled to the local sensitivity: as a textbook's code does it, and corrected."""

@@ -1,4 +1,4 @@
-"""The mean, privately: what the textbook's five ways become if each part keeps what it promises.
+"""The private mean: the textbook's five ways, corrected so that each part keeps its claim.
 
 - A noisy sum over a noisy count, with ε split between the two: records are clamped on both sides and counted from the
   lower end, so that one person moves the sum by the width of the range at most (section 8.1).
@@ -42,12 +42,12 @@ def exact_sum_over_count(*, epsilon: Number, lower: Number, upper: Number, grid:
 def exact_ptr_mean(
     *, epsilon: Number, delta: Number, bound: Number, lower: Number, upper: Number, grid: Grid
 ) -> Tested:
-    """Return the mean with noise for a proposed bound, or None if a test refuses: (ε, δ)-DP by adding or removing."""
+    """Return propose-test-release of the mean: (ε, δ)-DP if a record is added or removed."""
     return propose_test_release(Mean(rational("lower", lower), rational("upper", upper), grid), bound, epsilon, delta)
 
 
 def exact_smooth_mean(*, epsilon: Number, delta: Number, lower: Number, upper: Number, grid: Grid) -> Smooth:
-    """Return the mean with noise of scale 2S/ε: (ε, δ)-DP if a record is added or removed."""
+    """Return the mean with noise scaled to its smooth sensitivity: (ε, δ)-DP if a record is added or removed."""
     return smooth(Mean(rational("lower", lower), rational("upper", upper), grid), epsilon, delta)
 
 
@@ -62,16 +62,16 @@ def exact_sample_aggregate(
     grid: Grid,
     named: bool = True,
 ) -> Mapped:
-    """Return the mean of a statistic's answers on chunks of people: ε-DP if a person is added or removed.
+    """Return the noisy mean of a statistic over chunks of people: ε-DP if a person is added or removed.
 
-    Records are pairs of a person and a value if they are `named`; else each is a value, and a person of its own.
+    If `named`, records are pairs (person, value). Otherwise each record is a value, and a person of its own.
     """
     total = ChunkTotal(statistic, chunks, key, rational("lower", lower), rational("upper", upper), grid, named)
     return Mapped(noisy(total, DiscreteLaplace, epsilon), Share(chunks, float(lower)))
 
 
 def exact_median_smooth(*, epsilon: Number, delta: Number, lower: Number, upper: Number, grid: Grid) -> Smooth:
-    """Return the lower median with noise of scale 2S/ε: (ε, δ)-DP if a record is added, removed or replaced."""
+    """Return the lower median with smooth-sensitivity noise: (ε, δ)-DP if a record is added, removed or replaced."""
     return smooth(Median(rational("lower", lower), rational("upper", upper), grid), epsilon, delta)
 
 

@@ -14,7 +14,7 @@
 The median's local sensitivity jumps: on some databases no neighbour moves it, so that no noise is added, and on one of
 their neighbours a record moves it by as much as any could. One answer tells the two apart.
 
-Each prepares once a call and draws only the noise once a trial, which leaves the law of the outputs as it was.
+Each prepares once per call and draws only noise for each trial, which does not change the law of the outputs.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def naive_sample_aggregate(
 def naive_median(
     records: NDArray[np.float64], trials: int, rng: np.random.Generator, *, lower: float, upper: float, epsilon: float
 ) -> NDArray[np.float64]:
-    """Release the lower median of the records with noise scaled to how far one record can move it from here."""
+    """Release the lower median of the records with noise scaled to its local sensitivity."""
     positive("epsilon", epsilon)
     if not lower < upper:
         raise ValueError(f"lower must be less than upper, not {lower!r} against {upper!r}")

@@ -19,7 +19,7 @@ def exact_exponential_noisy_max(
     monotone: bool = False,
     utility_range: tuple[Number, Number] = WIDEST_RANGE,
 ) -> PermuteAndFlip:
-    """Go through the outcomes in random order until a coin comes up: e^(−γ), γ = ε·(max u − u)/(2Δu): ε-DP."""
+    """Return permute-and-flip, which has the law of report noisy max with one-sided exponential noise: ε-DP."""
     return PermuteAndFlip(utilities(sensitivity, utility_range, monotone), positive("epsilon", epsilon))
 
 
@@ -30,7 +30,7 @@ def exact_laplace_noisy_max(
     monotone: bool = False,
     utility_range: tuple[Number, Number] = WIDEST_RANGE,
 ) -> NoisyMax:
-    """Report the outcome whose utility, in whole units of Δu, is largest after adding discrete Laplace noise: ε-DP.
+    """Return report noisy max with discrete Laplace noise on utilities in whole units of Δu: ε-DP.
 
     The noise's scale is 2/ε, and 1/ε if utilities are monotone. Ties are broken uniformly at random.
 

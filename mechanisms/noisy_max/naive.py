@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 _CHUNK = 1 << 20
-"""Noise drawn at a time, in numbers: keeps memory bounded whatever the number of trials."""
+"""The most noise numbers drawn at a time, so that memory is bounded for any number of trials."""
 
 
 def naive_laplace_noisy_max(

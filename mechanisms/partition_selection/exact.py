@@ -8,6 +8,6 @@ from mechanisms.core.threshold import KeysAbove, least_threshold
 
 
 def exact_partition_selection(*, epsilon: Number, delta: Number) -> KeysAbove:
-    """Name the keys whose noisy counts reach the least threshold that keeps δ."""
+    """Return the mechanism that names the keys whose noisy counts reach the least threshold that keeps δ: (ε, δ)-DP."""
     law = DiscreteLaplace(1 / positive("epsilon", epsilon))
     return KeysAbove(law, least_threshold(law, delta))

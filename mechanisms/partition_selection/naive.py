@@ -28,7 +28,7 @@ def naive_partition_selection(
 def naive_partition_selection_sorted(
     keys: Iterable[str], trials: int, rng: np.random.Generator, *, epsilon: float, delta: float
 ) -> list[dict[str, float]]:
-    """Sort the keys first; the low bits of a noisy count still tell which count it was.
+    """Do the same with sorted keys; the low bits of a noisy count still tell the true count.
 
     Arguments and result as in `naive_partition_selection`.
     """
@@ -36,7 +36,7 @@ def naive_partition_selection_sorted(
 
 
 def threshold_for_reals(epsilon: float, delta: float) -> int:
-    """Cut the threshold for Laplace noise, 1 + ln(1/(2δ))/ε, to an integer, for integer noise.
+    """Return the threshold for Laplace noise, 1 + ln(1/(2δ))/ε, cut to an integer, for integer noise.
 
     It lies below the real one, and a noisy count *at* the threshold has a probability above 0, and is shown.
     """
@@ -44,7 +44,7 @@ def threshold_for_reals(epsilon: float, delta: float) -> int:
 
 
 def threshold_for_noise_alone(epsilon: float, delta: float) -> int:
-    """Take the integer below ln(1/(2δ))/ε, which noise exceeds with about the probability δ: a count starts at 1.
+    """Return ⌊ln(1/(2δ))/ε⌋, which noise alone exceeds with probability about δ, but a count starts at 1.
 
     Arguments as in `threshold_for_reals`.
     """

@@ -35,7 +35,7 @@ def naive_quantile(
     lower: float,
     upper: float,
 ) -> NDArray[np.float64]:
-    """Weigh intervals by logarithms, from which the largest is subtracted, and draw left + width·U.
+    """Select an interval, by logarithms of weights less the largest one, and return left + width·U.
 
     The doubles that left + width·U can be depend on left and on width, and so on the records at either end.
     """
@@ -54,7 +54,7 @@ def naive_quantile_midpoint(
     lower: float,
     upper: float,
 ) -> NDArray[np.float64]:
-    """Return the middle of an interval: a number that hardly any other dataset can lead to.
+    """Return the middle of the selected interval: a number that hardly any other dataset can lead to.
 
     Arguments and result as in `naive_quantile`.
     """
@@ -73,7 +73,7 @@ def naive_quantile_unscaled(
     lower: float,
     upper: float,
 ) -> NDArray[np.float64]:
-    """Weigh intervals by width·exp(ε·u/2) as they come; where all weights underflow, their quotients are NaN.
+    """Select an interval by weights width·exp(ε·u/2), not rescaled; the output is NaN if all weights underflow.
 
     That happens to datasets of many equal records: all intervals near the quantile have width 0.
 
@@ -88,7 +88,7 @@ def naive_quantile_unscaled(
 
 @dataclass(frozen=True)
 class MedianScores(RankScores):
-    """Distances in rank with Δ = ½, by which one record moves |i − n/2|: the median's alone."""
+    """Distances in rank with the sensitivity Δ = ½, which is right for the median alone."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -100,7 +100,7 @@ def naive_quantile_half_sensitivity(
 ) -> Mapped:
     """Return a candidate, drawn exactly, with the sensitivity of the median whatever the quantile is.
 
-    It is put together as its exact twin is, and claims as much; but no rule speaks of its utilities. Arguments as in
+    It is built like its exact twin and has the same claim, but no rule of `core` covers its utilities. Arguments as in
     `mechanisms.quantile.exact.exact_quantile`.
     """
     ranks = MedianScores(rational("quantile", quantile), rational("lower", lower), rational("upper", upper), grid)

@@ -23,10 +23,11 @@ def exact_above_threshold(
     sensitivity: Number = 1,
     grid: Grid,
 ) -> AboveThreshold:
-    """Report which answers are above a threshold, in their order, until `positives` of them were.
+    """Return the mechanism that reports which answers are above a threshold, in order, until `positives` are.
 
-    Answers of neighbours are at most d = ⌈sensitivity/step⌉ steps apart. The noise has the scale d/ε₁ on the threshold,
-    2cd/ε₂ on each of the answers, and cd/ε₃ on each value that is released.
+    Answers of neighbours are at most d = ⌈sensitivity/step⌉ steps apart; let c = `positives`. The noise has the scale
+    d/`epsilon_threshold` on the threshold, 2cd/`epsilon_answers` on each answer, and cd/`epsilon_values` on each value
+    that is released.
     """
     answer, most = Answer(positive("sensitivity", sensitivity), grid), count("positives", positives)
     d = answer.stability

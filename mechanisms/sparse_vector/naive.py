@@ -66,7 +66,7 @@ def naive_above_threshold_noiseless(
     epsilon: float,
     sensitivity: float = 1.0,
 ) -> NDArray[np.bool_]:
-    """SVT5: answers are compared without noise, and every one of them.
+    """SVT5: all answers are compared, without noise, and there is no limit to the positives.
 
     Arguments and result as in `naive_above_threshold`.
     """
@@ -83,7 +83,7 @@ def naive_above_threshold_endless(
     epsilon: float,
     sensitivity: float = 1.0,
 ) -> NDArray[np.bool_]:
-    """SVT6: answers are compared with noise of scale 2Δ/ε, and every one of them, whatever the number of positives.
+    """SVT6: all answers are compared, with noise of scale 2Δ/ε, and there is no limit to the positives.
 
     Arguments and result as in `naive_above_threshold`.
     """
@@ -135,5 +135,5 @@ def naive_numeric_sparse_reused(
 
 
 def _until(above: NDArray[np.bool_], positives: int) -> NDArray[np.bool_]:
-    """Take back what each row reports after its first `positives` positives."""
+    """Return `above` with False after the first `positives` positives of each row."""
     return np.asarray(above & (np.cumsum(above, axis=1) <= positives))

@@ -34,10 +34,10 @@ def exact_bounded_sum(
 
 
 def exact_narrow_sum(*, epsilon: Number, lower: Number, upper: Number, grid: Grid) -> Mapped:
-    """Return the sum of records of a narrow range, counted from `lower`; neighbours substitute a record.
+    """Return the sum of records of a narrow range far from 0; neighbours substitute a record.
 
-    From 0 the records would be more steps than a double holds. Their number is public, so that it adds `lower` as often
-    afterwards. The bounds are doubles whose difference is a point of the grid.
+    Steps are counted from `lower`, as from 0 a record would be more steps than a double holds. n·`lower` is added
+    afterwards: n is public. The bounds are doubles whose difference is a point of the grid.
     """
     above = Total(rational("lower", lower), rational("upper", upper), grid, "substitute", above_lower=True)
     return Mapped(Both((noisy(above, DiscreteLaplace, epsilon), Size())), WithOrigins(float(lower)))

@@ -1,4 +1,4 @@
-"""Sums of squares and of products, the variance, and counts of pairs, each from terms that one record moves.
+"""Sums of squares and of products, the variance, and counts of pairs, computed with bounded sensitivity.
 
 A mean of the records themselves moves with every one of them, and so do all deviations from it: in floating point the
 sum of their squares moves by its rounding, times the number of records. A public centre moves for nobody. What a record
@@ -48,7 +48,7 @@ class Deviations:
 def sum_of_squares(
     *, lower: Number, upper: Number, centre: Number, grid: Grid, relation: Relation = "add-remove or substitute"
 ) -> Column:
-    """Return the sum of squared deviations from a centre; the largest one must be a point of the grid."""
+    """Return the query Σ (x − centre)² over records x; the largest square must be a point of the grid."""
     far = max(abs(rational("bound", bound) - rational("centre", centre)) for bound in (lower, upper))
     return Column(Total(rational("0", 0), far**2, grid, relation), Deviations((centre, centre)))
 
@@ -56,14 +56,14 @@ def sum_of_squares(
 def sum_of_products(
     *, most: Number, centres: tuple[Number, Number], grid: Grid, relation: Relation = "add-remove or substitute"
 ) -> Column:
-    """Return the sum of products of two columns' deviations, each within ±most: n times their covariance."""
+    """Return the query Σ (x − a)·(y − b) over records (x, y), for centres (a, b); each product is clamped to ±most."""
     largest = rational("most", most)
     return Column(Total(-largest, largest, grid, relation), Deviations(centres))
 
 
 @dataclass(frozen=True)
 class AboutMean:
-    """The variance, at least 0, from two released numbers: the mean square about a centre, and the mean."""
+    """Computes the variance, at least 0, from two released numbers: the mean square about a centre, and the mean."""
 
     centre: float
 
@@ -74,7 +74,7 @@ class AboutMean:
 
 
 def exact_variance(*, epsilon: Number, lower: Number, upper: Number, grid: Grid) -> Mapped:
-    """Return the variance of a public number of records; neighbours replace one. Each of two means takes ε/2."""
+    """Return the noisy variance from two noisy means, ε/2 each; n is public, and neighbours replace one record."""
     low, high, loss = rational("lower", lower), rational("upper", upper), positive("epsilon", epsilon)
     square = sum_of_squares(lower=low, upper=high, centre=(low + high) / 2, grid=grid, relation="substitute")
     mean_square = ratio(noisy(square, DiscreteLaplace, loss / 2), Size(), 0, ((high - low) / 2) ** 2)
@@ -84,17 +84,17 @@ def exact_variance(*, epsilon: Number, lower: Number, upper: Number, grid: Grid)
 
 @dataclass(frozen=True)
 class AgreeingPairs:
-    """Released counts, shape (..., cells): how many pairs agree; the variance of each count's noise is taken off."""
+    """Estimates the number of agreeing pairs from noisy counts; `variance` is the variance of each count's noise."""
 
     variance: float
 
     def __call__(self, counts: Any) -> Any:
-        """Return the number of pairs, without bias, shape (...)."""
+        """Return an unbiased number of pairs, shape (...), for counts of shape (..., cells)."""
         return ((counts * (counts - 1) - self.variance) / 2).sum(axis=-1)
 
 
 def exact_agreeing_pairs(*, epsilon: Number, cells: Sequence[Hashable], relation: Relation = "add-remove") -> Mapped:
-    """Return the number of pairs of records of one public cell; the noise is on the counts, which one record moves."""
+    """Return how many pairs of records are in the same cell, computed from the noisy counts of public cells: ε-DP."""
     query, loss = Histogram(tuple(cells), relation), positive("epsilon", epsilon)
     falloff = math.exp(-float(loss / query.stability))
     variance = 2 * falloff / (1 - falloff) ** 2

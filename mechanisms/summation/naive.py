@@ -68,7 +68,7 @@ def agreeing_pairs(records: NDArray[np.float64]) -> int:
 
 
 def pairs_by_halves(records: Sequence[Any]) -> list[tuple[Any, Any]]:
-    """Pair the first half with the second, an odd record left out: one record more puts out another, or moves all."""
+    """Pair the first half with the second, without an odd last record: one record more may change every pair."""
     half = len(records) // 2
     return list(zip(records[:half], records[half : 2 * half], strict=True))
 

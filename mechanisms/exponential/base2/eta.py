@@ -21,7 +21,7 @@ from mechanisms.core.rounding import rounding
 
 @dataclass(frozen=True)
 class BaseTwoEta:
-    """η = −z·log2(x/2^y)."""
+    """The parameter η = −z·log2(x/2^y), for integers x, y, z ≥ 1 with x < 2^y."""
 
     x: int
     y: int
@@ -72,7 +72,7 @@ class BaseTwoEta:
 
 
 def _ceiling_of_scaled_exp(rate: mpq, y: int) -> int:
-    """Find ⌈2^y·e^−rate⌉ for a positive rational rate, by an enclosure refined until both ends agree.
+    """Return ⌈2^y·e^−rate⌉ for a positive rational rate, by an enclosure refined until both ends agree.
 
     They agree in the end because e^−rate is irrational; and e^−rate > 0, so the ceiling is at least 1.
     """

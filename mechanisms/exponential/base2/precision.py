@@ -17,7 +17,7 @@ from mechanisms.exponential.base2.eta import BaseTwoEta
 
 
 def worst_case_precision(eta: BaseTwoEta, spread: int, outcomes: int) -> int:
-    """Bound the significant bits of any sum of at most `outcomes` weights 2^(−η·k), 0 ≤ k ≤ spread.
+    """Return a bound on the significant bits of any sum of at most `outcomes` weights 2^(−η·k), 0 ≤ k ≤ spread.
 
     Every weight is a multiple of 2^−q, q = `finest_bit(eta, spread)`. A sum of n weights is n itself, when all
     of them are 1, or else it is below n: at most the bits of n − 1 before the point and q behind it. The bound
@@ -28,7 +28,7 @@ def worst_case_precision(eta: BaseTwoEta, spread: int, outcomes: int) -> int:
 
 
 def empirical_precision(eta: BaseTwoEta, spread: int, outcomes: int) -> int:
-    """Find a power of two of bits at which MPFR computes the extreme sums without rounding (Algorithm 1).
+    """Return a precision, a power of two, at which MPFR computes the extreme sums without rounding (Algorithm 1).
 
     An extreme sum adds n − 1 weights of 1, and at most one more weight, which may be any in the range. These sums
     have the highest and the lowest bit of any sum, so the precision found is enough for all sums. For two outcomes
@@ -42,7 +42,7 @@ def empirical_precision(eta: BaseTwoEta, spread: int, outcomes: int) -> int:
 
 
 def finest_bit(eta: BaseTwoEta, spread: int) -> int:
-    """Find the least q ≥ 0 for which all weights 2^(−η·k), 0 ≤ k ≤ spread, are multiples of 2^−q."""
+    """Return the least q ≥ 0 for which all weights 2^(−η·k), 0 ≤ k ≤ spread, are multiples of 2^−q."""
     return (eta.decay.denominator.bit_length() - 1) * spread
 
 

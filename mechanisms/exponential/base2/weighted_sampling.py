@@ -28,7 +28,7 @@ class Weights(Protocol):
 
     @property
     def total(self) -> int:
-        """Their sum."""
+        """The sum of the weights."""
 
     def __iter__(self) -> Iterator[int]: ...
 
@@ -53,7 +53,7 @@ Sampler = Callable[[Weights, RandomBits], int]
 
 
 def sample_by_rejection(weights: Weights, bits: RandomBits) -> int:
-    """Draw below the next power of two until the draw is below the total (Algorithm 2)."""
+    """Return an index, by drawing below the next power of two until the draw is below the total (Algorithm 2)."""
     return _index_at(weights, bits.call(uniform_below, weights.total))
 
 
@@ -94,5 +94,5 @@ def sample_by_rejection_rounds(weights: Weights, bits: RandomBits, *, rounds: in
 
 
 def _index_at(weights: Weights, draw: int) -> int:
-    """Find the weight whose share of [0, total) holds the draw."""
+    """Return the index of the weight whose share of [0, total) contains the draw."""
     return next(index for index, end in enumerate(accumulate(weights)) if draw < end)
