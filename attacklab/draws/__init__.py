@@ -1,9 +1,9 @@
 """A run and its draws: what records, repeats, shifts and exhausts them.
 
-A run is a function of its input and its draws. `watching` puts watched generators in the place of all others (`numpys`,
-`pythons`, `torchs`, by `everywhere`). `run` then runs a release on one input: with fresh draws, or with those of an
-earlier run, some of them changed. A `Tape` (`tape`, `uniform`) is a source of random bits for one of all runs that a
-sampler can make: what exhausts draws (`attacklab.laws`) hands out one after another.
+A run is a function of its input and its draws. `watching` replaces all generators by watched ones (`numpys`,
+`pythons`, `torchs`, `everywhere`). `run` then runs a release on one input. Its draws are fresh, or the draws of an
+earlier run, with some of them changed. A `Tape` (`tape`, `uniform`) is a source of random bits for one possible run of
+a sampler; `attacklab.laws` makes one tape after another until it has covered all possible runs.
 """
 
 from attacklab.draws.laws import Law

@@ -6,7 +6,7 @@ from attacklab.model.errors import TargetError
 
 
 class LawError(TargetError):
-    """A law cannot be found, or is not a law."""
+    """The output law of a sampler cannot be found, or what was found is not a probability law."""
 
 
 class MassExceedsOne(LawError):
@@ -18,15 +18,15 @@ class OpaqueOutcome(LawError):
 
 
 class NotDeterministic(LawError):
-    """A sampler did not do the same twice on the same bits: it reads other randomness, or keeps state."""
+    """A sampler ran differently on the same bits: it reads other randomness, or keeps state between runs."""
 
 
 class LooksAtDraws(LawError):
-    """A sampler did something else on plain integers than on undecided ones."""
+    """A sampler ran differently on plain integers than on `UniformInteger`s, so it can tell the two apart."""
 
 
 class StateChanged(LawError):
-    """Something that a sampler reads was not the same after a run as before."""
+    """A run of a sampler changed something that the sampler reads."""
 
 
 class OpaqueState(LawError):
@@ -38,7 +38,7 @@ class ForeignCall(LawError):
 
 
 class NeverEnds(LawError):
-    """A sampler gave no outcome within the limits."""
+    """A sampler returned no outcome within the limits."""
 
 
 class SamplerFailed(LawError):

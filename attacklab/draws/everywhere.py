@@ -1,7 +1,7 @@
-"""Replaces objects by others wherever the process holds them; the garbage collector tells where that is.
+"""Replaces objects by others wherever the process refers to them, as the garbage collector tells.
 
-So a generator that was made before, a method of one, or a sampler that was imported by name is exchanged in modules,
-closures, defaults, containers and objects alike.
+So generators made earlier, their methods, and samplers imported by name are replaced in modules, closures, defaults,
+containers and objects alike.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ def exchange(pairs: Iterable[tuple[Any, Any]], undo: Undo, *, in_modules_only: b
 
 
 def is_held_by_code(value: Any, own: list[Any]) -> bool:
-    """Whether a variable, a default, a closure or a container holds an object; not if only attributes of objects do.
+    """Whether a variable, default, closure or container refers to an object. Attributes of objects do not count.
 
     Args:
         value: the object.
-        own: a list that does not count.
+        own: a list of this package that refers to the object; it does not count.
     """
     containers = (list, tuple, CellType, MethodType, BuiltinMethodType, FunctionType)
     for holder in gc.get_referrers(value):
@@ -63,7 +63,7 @@ def is_held_by_code(value: Any, own: list[Any]) -> bool:
 
 
 def _exchanged_in(holder: Any, instead: dict[int, Any], undo: Undo) -> Any:
-    """Replace the objects that a holder refers to. Returns a new holder if this one cannot be changed, else None."""
+    """In a holder, replace objects by `instead[id(object)]`. Return a new holder if it is immutable, else None."""
     if type(holder) is tuple:
         return tuple(instead.get(id(value), value) for value in holder)
     if isinstance(holder, MethodType | BuiltinMethodType):
@@ -88,7 +88,7 @@ def _exchanged_in(holder: Any, instead: dict[int, Any], undo: Undo) -> Any:
 
 
 def _put(setter: Callable[[Any], object], value: Any, instead: dict[int, Any], undo: Undo) -> None:
-    """Set the replacement of a value, if it has one, and note how to undo it."""
+    """If `instead` has a replacement for a value, pass it to `setter`, and append the way back to `undo`."""
     if id(value) in instead:
         setter(instead[id(value)])
         undo.append(functools.partial(setter, value))
@@ -119,14 +119,14 @@ def _in_partial(holder: Any, instead: dict[int, Any], undo: Undo) -> None:
 
 
 def names_held(holder: Any) -> list[str]:
-    """The attributes of an object, in its dictionary or its slots."""
+    """Return the names of the attributes that an object has in its dictionary or its slots."""
     slots = [vars(kind).get("__slots__", ()) for kind in type(holder).__mro__]
     named = [name for names in slots for name in ([names] if isinstance(names, str) else names)]
     return [*getattr(holder, "__dict__", ()), *(name for name in named if not name.startswith("__"))]
 
 
 def _owner(attributes: dict[Any, Any]) -> Any:
-    """The object or class whose attributes a dictionary holds; None of any other."""
+    """Return the object or class whose attributes a dictionary holds; None for a module's or any other dictionary."""
     if "__builtins__" in attributes:
         return None
     for holder in gc.get_referrers(attributes):
@@ -139,7 +139,7 @@ def _owner(attributes: dict[Any, Any]) -> Any:
 
 
 def _is_of_a_class(attributes: dict[Any, Any]) -> bool:
-    """Whether a dictionary may be that of a class."""
+    """Whether a dictionary may hold the attributes of a class."""
     return "__module__" in attributes and "__doc__" in attributes
 
 

@@ -1,6 +1,6 @@
-"""The laws of draws, and which shifts of a draw have a bounded cost.
+"""The laws of draws, and the shifts of a draw that have a bounded cost.
 
-A shift moves a draw z to z + s. What it costs is the largest log of p(z)/p(z + s) over all z, in units of s/scale.
+A shift moves a draw z to z + s. Its cost is the maximum of ln(p(z)/p(z + s)) over all z.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import enum
 
 
 class Law(enum.StrEnum):
-    """How a draw is distributed, at location 0 and a scale."""
+    """The distribution of a draw, at location 0."""
 
     LAPLACE = "Laplace"
     LOGISTIC = "logistic"
@@ -19,25 +19,25 @@ class Law(enum.StrEnum):
     GAUSSIAN = "Gaussian"
     UNIFORM = "uniform"
     CHOICE = "choice"
-    """One of several, with weights: a place, a coin or an integer between two."""
+    """One of several values, with weights: an index, a coin, or an integer in a range."""
     ORDER = "order"
-    """A permutation or a sample of places."""
+    """A permutation of indices, or a sample of indices without replacement."""
     BITS = "raw bits"
     OTHER = "other"
 
     @property
     def is_symmetric(self) -> bool:
-        """Whether a shift of either sign costs |s|/scale at most."""
+        """Whether a shift by s of either sign costs at most |s|/scale."""
         return self in (Law.LAPLACE, Law.LOGISTIC)
 
     @property
     def goes_up(self) -> bool:
-        """Whether a shift costs s/scale at most, and none below 0 has a bound."""
+        """Whether a shift by s > 0 costs at most s/scale, and a shift by s < 0 has no bound."""
         return self in (Law.EXPONENTIAL, Law.GEOMETRIC, Law.GUMBEL)
 
     @property
     def has_shifts(self) -> bool:
-        """Whether a shift of such a draw has a bounded cost, or one that a profile bounds."""
+        """Whether a shift has a bounded cost, or (Gaussian) a cost that a privacy profile bounds."""
         return self.is_symmetric or self.goes_up or self is Law.GAUSSIAN
 
     @property

@@ -1,4 +1,4 @@
-"""numpy's generators, watched: each method draws noise at location 0, or indices, and records the law.
+"""Watched versions of numpy's generators: each method draws noise at location 0, or indices, and records the law.
 
 A generator that outlives a run starts anew in each run, as in a new process. If its seed is a number in the code, it
 starts from its first state; otherwise it starts from a fresh one.
@@ -21,25 +21,25 @@ from attacklab.draws.record import Asked, Recorder, current
 BASE_GENERATOR, BASE_STATE = np.random.Generator, np.random.RandomState
 
 LARGEST_NUMBER = 1 << 64
-"""A smaller seed was chosen by a person, or has 64 random bits; seeds from the system have 128."""
+"""A seed below this may be a number in the code. Seeds that numpy takes from the system have 128 bits."""
 
 Call = Callable[..., Any]
 Reader = Callable[..., Asked]
 
 
 def is_number(seed: Any) -> bool:
-    """Whether a seed is a number that may stand in code."""
+    """Whether a seed is an integer small enough to be written in code."""
     return isinstance(seed, int | np.integer) and 0 <= int(seed) < LARGEST_NUMBER
 
 
 def bits_of(generator: Any) -> Any:
-    """The bit generator of a generator."""
+    """Return the bit generator of a numpy generator, modern or legacy."""
     is_modern = isinstance(generator, BASE_GENERATOR)
     return BASE_GENERATOR.bit_generator.__get__(generator) if is_modern else generator._bit_generator
 
 
 def seed_of(bits: Any) -> Any:
-    """The number that a bit generator was seeded with; None if it is the system's, or not known."""
+    """Return the seed of a bit generator; 0 if it was seeded the legacy way; None if it is the system's or unknown."""
     sequence = getattr(bits, "seed_seq", None)
     if sequence is None:
         return 0  # the legacy way, which takes a number
@@ -48,14 +48,14 @@ def seed_of(bits: Any) -> Any:
 
 
 def digest(state: Any) -> int:
-    """What tells a state of a bit generator from others."""
+    """Return a hash of the state of a bit generator."""
     if isinstance(state, dict):
         return hash(tuple((name, digest(value)) for name, value in state.items()))
     return hash(state.tobytes() if isinstance(state, np.ndarray) else state)
 
 
 class _Everywhere(type):
-    """Whatever is an instance of the class behind a watched one counts as one of the watched."""
+    """Metaclass: `isinstance` takes every numpy generator for an instance of the watched class."""
 
     def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, next(base for base in cls.__mro__ if base in (BASE_GENERATOR, BASE_STATE)))
@@ -70,7 +70,7 @@ class WatchedGenerator(np.random.Generator, metaclass=_Everywhere):
 
     @property
     def bit_generator(self) -> Any:
-        """Its bit generator; from here on, code may read or set the state."""
+        """The bit generator, through which code may read or set the state from now on."""
         return _opened(self)
 
     def __deepcopy__(self, memo: Any) -> Any:
@@ -88,23 +88,23 @@ class WatchedState(np.random.RandomState, metaclass=_Everywhere):
         return WatchedState(copy.deepcopy(_opened(self)))
 
     def get_state(self, *args: Any, **kwargs: Any) -> Any:
-        """Its state."""
+        """Return the state, as numpy does."""
         _opened(self)
         return super().get_state(*args, **kwargs)
 
     def seed(self, seed: Any = None) -> None:
-        """Seed it."""
+        """Seed the generator, as numpy does."""
         super().seed(seed)
         _note_set(self)
 
     def set_state(self, state: Any) -> None:
-        """Set its state."""
+        """Set the state, as numpy does."""
         super().set_state(state)
         _note_set(self)
 
 
 def watched_rng(original: Call) -> Call:
-    """`default_rng`, which gives a watched generator."""
+    """Return a version of `default_rng` that makes watched generators."""
 
     @functools.wraps(original)
     def default_rng(seed: Any = None) -> Any:
@@ -116,12 +116,12 @@ def watched_rng(original: Call) -> Call:
 
 
 def held(generator: Any, *, is_common: bool, own: Any) -> Any:
-    """A generator that was made before any run, watched.
+    """Return a watched generator on the bit generator of one that was made before any run.
 
     Args:
         generator: one of numpy's.
-        is_common: whether the functions of `numpy.random` draw from it.
-        own: our own list that holds it, which is no sign that code holds it.
+        is_common: whether it is the one from which the functions of `numpy.random` draw.
+        own: a list of this package that refers to it; `is_held_by_code` must not count that.
     """
     bits = bits_of(generator)
     made: Any = WatchedGenerator(bits) if isinstance(generator, BASE_GENERATOR) else WatchedState(bits)
@@ -133,7 +133,7 @@ def held(generator: Any, *, is_common: bool, own: Any) -> Any:
 
 
 def _note_made(generator: Any) -> None:
-    """Keep where a generator begins that is made in a run."""
+    """Store in a new watched generator its first state and the line that made it, if a run's code fixed that state."""
     recorder, bits = current(), bits_of(generator)
     generator._first_state, generator._seeded, generator._is_known = None, NOWHERE, False
     generator._may_be_fixed = False
@@ -150,7 +150,7 @@ def _has_moved(bits: Any) -> bool:
 
 
 def _note_set(generator: Any) -> None:
-    """Keep the line of a run that sets the state of a generator."""
+    """Store in a generator the line of the run that has just set its state."""
     recorder = current()
     if recorder is not None:
         recorder.begun.add(id(bits_of(generator)))
@@ -158,7 +158,7 @@ def _note_set(generator: Any) -> None:
 
 
 def _opened(generator: Any) -> Any:
-    """The bits behind a generator, which may be copied or set from now on."""
+    """Return the bit generator to code that may now copy it or set its state, and note that in the generator."""
     recorder = current()
     if recorder is not None:
         begin(generator, recorder)
@@ -167,7 +167,7 @@ def _opened(generator: Any) -> Any:
 
 
 def begin(generator: Any, recorder: Recorder) -> None:
-    """Let a generator of an earlier run, or of the code, begin anew, unless it has in this run."""
+    """Before its first draw in a run, reset a generator made earlier to its first state, or to a fresh one."""
     bits = bits_of(generator)
     if id(bits) in recorder.begun:
         return
@@ -179,14 +179,14 @@ def begin(generator: Any, recorder: Recorder) -> None:
 
 
 def _state_of(generator: Any) -> int:
-    """What tells the state of a generator from others, what is left of a pair of Gaussian draws with it."""
+    """Return a hash of the state of a generator, with the Gaussian draw that a `RandomState` may keep for later."""
     if isinstance(generator, BASE_STATE):
         return digest(BASE_STATE.get_state(generator, legacy=False))
     return digest(bits_of(generator).state)
 
 
 def _watched_method(name: str, original: Call) -> Call:
-    """A method of a generator, which records what it draws."""
+    """Return a method of a generator that records what it draws."""
     reader = READERS.get(name, functools.partial(_unread, name))
 
     @functools.wraps(original)
@@ -208,19 +208,19 @@ def _watched_method(name: str, original: Call) -> Call:
 
 
 def moved(loc: Any, noise: Any) -> Any:
-    """Noise at a location, in the type that the sampler returns."""
+    """Return loc + noise, in the type of the noise (an array for arrays)."""
     if isinstance(noise, np.ndarray):
         return np.asarray(loc) + noise
     return type(noise)(loc + noise)
 
 
 def _unread(name: str, call: Call, *args: Any, **kwargs: Any) -> Asked:
-    """A draw of no law that is known: its parameters are all that it was asked."""
+    """Describe a draw of unknown law: its parameters are the name of the method and all arguments."""
     return Asked(Law.OTHER, lambda: call(*args, **kwargs), parameters=(name, *args, *kwargs.values()))
 
 
 def _around(law: Law) -> Reader:
-    """Noise around a location."""
+    """Return a reader of calls that draw noise of this law around a location."""
 
     def read(call: Call, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Asked:
         shape = np.broadcast(loc, scale).shape or None if size is None else size
@@ -230,7 +230,7 @@ def _around(law: Law) -> Reader:
 
 
 def _standard(law: Law) -> Reader:
-    """Read a call that draws noise of scale 1, such as `standard_normal`, into `out` where that is given."""
+    """Return a reader of calls, such as `standard_normal`, that draw noise of scale 1, possibly into `out`."""
 
     def read(call: Call, *args: Any, out: Any = None, **kwargs: Any) -> Asked:
         if out is None:
@@ -274,7 +274,7 @@ def _uniform(call: Call, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> A
 
 
 def _normals(call: Call, mean: Any, cov: Any, size: Any = None, **options: Any) -> Asked:
-    """Gaussian noise for each coordinate apart; of another law where some depend on others."""
+    """Describe a Gaussian draw if the covariance matrix is diagonal; otherwise a draw of law `OTHER`."""
     variances = np.diagonal(cov)
     if not np.array_equal(np.diag(variances), cov):
         return Asked(
@@ -321,7 +321,7 @@ def _choice(
 
 
 def picked(items: Any, places: Any) -> Any:
-    """Items at some places; a record of more items may have chosen a later one."""
+    """Return `items[places]`. A place beyond the end, from a run with more items, becomes the last place."""
     last = len(items) - 1
     if np.ndim(places):
         return items[np.minimum(places, last)]
@@ -329,7 +329,7 @@ def picked(items: Any, places: Any) -> Any:
 
 
 def _ordered(name: str) -> Reader:
-    """A permutation: an order of places is drawn."""
+    """Return a reader of calls that permute: the draw is an order of indices."""
 
     def read(call: Call, x: Any, *args: Any, **kwargs: Any) -> Asked:
         if args or kwargs or isinstance(x, dict):
@@ -385,7 +385,7 @@ READERS: Mapping[str, Reader] = {
     "shuffle": _ordered("shuffle"),
     "bytes": _bits,
 }
-"""For each method with a law that is known, what reads its arguments."""
+"""For each method whose law is known, the function that turns its arguments into an `Asked`."""
 
 _NO_SAMPLERS: Sequence[str] = ("bit_generator", "spawn", "seed", "get_state", "set_state")
 

@@ -1,4 +1,4 @@
-"""Where a draw is made: the innermost line of the user's code."""
+"""Finds where a draw is made: the innermost line of the user's code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _known: dict[CodeType, bool] = {}
 
 
 class Site(NamedTuple):
-    """A line of source."""
+    """A line of a source file."""
 
     file: str
     line: int
@@ -33,12 +33,12 @@ NOWHERE = Site("", 0)
 
 
 def is_users(function: Any) -> bool:
-    """Whether a function is one of the user's."""
+    """Whether a function is written in Python and is the user's own."""
     return isinstance(function, FunctionType) and is_users_code(function.__code__)
 
 
 def is_users_code(code: CodeType) -> bool:
-    """Whether code is the user's own: not of Python, of an installed package or of this one."""
+    """Whether code is the user's own: it belongs neither to Python nor to an installed package nor to this one."""
     known = _known.get(code)
     if known is None:
         file = code.co_filename
@@ -48,7 +48,7 @@ def is_users_code(code: CodeType) -> bool:
 
 
 def here() -> Site:
-    """The innermost line of the user's that is being run."""
+    """Return the innermost line of the user's code on the stack; `NOWHERE` if there is none."""
     frame = sys._getframe(1)
     while frame is not None:
         if is_users_code(frame.f_code):

@@ -1,4 +1,4 @@
-"""Python's generators, watched: `random`, with every `random.Random`, and `secrets`.
+"""Watched versions of Python's generators: `random`, with every `random.Random`, and `secrets`.
 
 Methods without a reader here draw from those that have one.
 """
@@ -24,7 +24,7 @@ from attacklab.model.random_bits import SeededBits, SystemBits
 _seed, _getstate, _setstate = random.Random.seed, random.Random.getstate, random.Random.setstate
 
 FEW_BITS = 4
-"""Up to this many bits may decide something, as a coin does. More bits are a seed or make up a number."""
+"""A draw of at most this many bits may be a decision, like a coin. A longer draw is a seed or part of a number."""
 
 Call = Callable[..., Any]
 
@@ -105,7 +105,7 @@ def _bits(call: Call, count: int) -> Asked:
 
 
 def bits_asked(sample: Call, count: Any) -> Asked:
-    """A draw of `count` random bits: a choice if they are at most `FEW_BITS`."""
+    """Describe a draw of `count` random bits: its law is `CHOICE` up to `FEW_BITS` bits, else `BITS`."""
     among = range(1 << count if isinstance(count, int) and 0 <= count <= FEW_BITS else 0)
     return Asked(Law.CHOICE if among else Law.BITS, sample, parameters=(count,), among=among)
 
@@ -125,11 +125,11 @@ READERS: Mapping[str, Callable[..., Asked]] = {
     "getrandbits": _bits,
     "randbytes": _bits,
 }
-"""For each method with a law that is known, what reads its arguments."""
+"""For each method whose law is known, the function that turns its arguments into an `Asked`."""
 
 
 def methods() -> Iterator[tuple[Any, str, Call]]:
-    """The class, the name and the watched method for all that draw or seed."""
+    """Yield (class, name, watched method) for each method of a generator that draws, seeds, gets or sets a state."""
     for kind in (random.Random, random.SystemRandom):
         for name in READERS:
             if kind is random.Random or name in vars(kind):
@@ -140,7 +140,7 @@ def methods() -> Iterator[tuple[Any, str, Call]]:
 
 
 def functions() -> Iterator[tuple[Any, str, Call]]:
-    """The module or class, the name and the watched function for all that draws bits of the system."""
+    """Yield (module or class, name, watched function) for each function that draws bits of the system."""
     yield secrets, "randbits", _watched_bits(secrets.randbits, _integer_of)
     yield secrets, "randbelow", _watched_bits(secrets.randbelow, lambda rng, most: _integer_of(rng, 256) % most)
     yield secrets, "token_bytes", _watched_bits(secrets.token_bytes, lambda rng, count=32: rng.bytes(count))
@@ -158,7 +158,7 @@ def _integer_of(rng: Any, bits: int) -> int:
 
 
 def _seeds_of(original: Call) -> Call:
-    """What numpy asks for a seed: the run's own numbers, unrecorded, as what they seed is recorded."""
+    """Return the function that numpy asks for seeds. In a run it draws from the run's seed, without a record."""
 
     def randbits(count: int) -> int:
         recorder = current()
@@ -168,7 +168,7 @@ def _seeds_of(original: Call) -> Call:
 
 
 def _watched_bits(original: Call, fresh: Call) -> Call:
-    """A function that gives bits of the system, which records them; `fresh(rng, ...)` draws in its place."""
+    """Return a version of `original`, which draws bits of the system: it calls `fresh(rng, ...)` and records."""
 
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -209,7 +209,7 @@ def _watched_method(name: str, original: Call) -> Call:
 
 
 def _begin(generator: random.Random, recorder: Recorder) -> bool:
-    """Return a generator to its first state, and tell whether somebody may have seeded it before all runs."""
+    """At first use in a run, reset a generator. Return whether code may have seeded it before all runs."""
     if isinstance(generator, random.SystemRandom):
         return False
     held, is_own = vars(generator), generator is random._inst

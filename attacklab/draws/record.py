@@ -1,4 +1,4 @@
-"""One run: what was drawn in it, with fresh draws or with those of another run."""
+"""Runs a release once, with fresh draws or with the draws of another run, and records all draws."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from attacklab.model.errors import passes_through, text_of
 _GENERATOR = np.random.Generator  # the class as it is without watching
 
 MOST_GIVEN = 1 << 16
-"""If an output is an iterator, at most this many of its items are read."""
+"""At most this many items are read from an output that is an iterator."""
 
 Key = tuple[Site, str, int]
-"""What identifies a draw across runs: its line, its source, and how many draws of both came before."""
+"""Identifies a draw across runs: its line, its sampler, and the number of earlier draws by both."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,16 +33,16 @@ class Draw:
     """One random number of a run, or an array of them.
 
     Attributes:
-        key: what it is known by in other runs.
-        law: how it is distributed.
-        scale: of the noise, a number or an array; 1 where the law has none.
-        value: what was drawn, at location 0; of a choice or an order, the places.
-        parameters: what else its law follows from: the weights of a choice, the arguments of another law.
-        among: what a choice can give.
-        state: tells the state of the generator before it was asked; None where nobody can set it.
-        may_be_fixed: whether the generator was seeded with a number, or its state set or read.
-        is_known: whether the generator came with a seed that the record can't tell from a number in the code.
-        seeded: the line that seeded its generator in this run.
+        key: identifies the draw across runs.
+        law: the distribution of the draw.
+        scale: the scale of the noise, a number or an array; 1 if the law has no scale.
+        value: the drawn noise at location 0; the indices, if the law is `CHOICE` or `ORDER`.
+        parameters: other parameters of the law: the weights of a choice, or the arguments of the sampler.
+        among: the values that a choice can take; empty if they are not known.
+        state: a hash of the generator's state before the draw; None if nobody can set it, or the run repeats another.
+        may_be_fixed: whether code may have fixed the generator's state: by a seed, or by reading or setting the state.
+        is_known: whether the generator was seeded before the run, perhaps with a number in the code, perhaps not.
+        seeded: the line that seeded the generator in this run; `NOWHERE` if there is none.
     """
 
     key: Key
@@ -58,7 +58,7 @@ class Draw:
 
     @property
     def site(self) -> Site:
-        """The line that drew it."""
+        """The line of code that made the draw."""
         return self.key[0]
 
     @property
@@ -69,11 +69,11 @@ class Draw:
 
 @dataclass(frozen=True)
 class Raised:
-    """Stands for the output of a run that raised.
+    """Stands for the output of a run that raised an exception.
 
     Attributes:
         kind: the name of the exception's type.
-        message: what it said.
+        message: the exception's message.
     """
 
     kind: str
@@ -82,12 +82,12 @@ class Raised:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What a run gave, and what was drawn in it.
+    """The output of a run, and its draws.
 
     Attributes:
-        output: what it gave, or a `Raised`.
-        draws: in their order.
-        unmatched: how many draws one of the two runs has and the other has not, where draws were repeated.
+        output: what the release returned, or a `Raised`.
+        draws: the draws, in order.
+        unmatched: if the run repeats another one, the number of draws that only one of the two has.
     """
 
     output: Any
@@ -95,7 +95,7 @@ class Run:
     unmatched: int = 0
 
     def by_key(self) -> dict[Key, int]:
-        """The place of each draw."""
+        """Return the index in `draws` for each key."""
         return {draw.key: place for place, draw in enumerate(self.draws)}
 
 
@@ -104,10 +104,10 @@ class Draws:
     """How the draws of a run are chosen.
 
     Attributes:
-        seed: of all that is drawn afresh.
-        repeated: the run whose draws are repeated.
-        changes: other values for some of them, by their place in that run.
-        known: draws that are made as the code makes them, because their seed is in the code.
+        seed: the seed of all fresh draws.
+        repeated: the run whose draws are repeated; None if all draws are fresh.
+        changes: new values for some repeated draws, by their index in that run.
+        known: draws that are not repeated, because the code itself seeds them and so draws them alike.
     """
 
     seed: int
@@ -117,7 +117,7 @@ class Draws:
 
     @classmethod
     def fresh(cls, seed: int) -> Draws:
-        """Draws of their own."""
+        """Return a plan with fresh draws only."""
         return cls(seed)
 
     @classmethod
@@ -129,20 +129,20 @@ class Draws:
         seed: int = 0,
         known: frozenset[Key] = frozenset(),
     ) -> Draws:
-        """The draws of a run, with some changes; what it did not draw is drawn afresh."""
+        """Return a plan that repeats the draws of a run, some of them changed. Draws that it lacks are fresh."""
         return cls(seed, run, changes or {}, known)
 
 
 class Asked(NamedTuple):
-    """What a sampler is asked for.
+    """A call of a sampler, split into the draw itself and what the sampler makes of it.
 
     Attributes:
-        law: of what is drawn.
-        sample: draws it, at location 0.
-        scale: of the noise.
-        parameters: what else the law follows from.
-        then: makes what the sampler returns of what was drawn.
-        among: what a choice can give.
+        law: the distribution of the draw.
+        sample: draws a value at location 0.
+        scale: the scale of the noise.
+        parameters: other parameters of the law.
+        then: turns the drawn value into what the sampler returns.
+        among: the values that a choice can take; empty if they are not known.
     """
 
     law: Law
@@ -154,7 +154,7 @@ class Asked(NamedTuple):
 
 
 class Recorder:
-    """The run that is under way."""
+    """Chooses and records the draws of the run that is under way."""
 
     def __init__(self, draws: Draws) -> None:
         self._plan = draws
@@ -168,7 +168,7 @@ class Recorder:
 
     @property
     def tells_states(self) -> bool:
-        """Whether the states of generators are recorded: they are in a run that repeats no other."""
+        """Whether the states of generators are recorded. They are unless the run repeats another one."""
         return self._plan.repeated is None
 
     @contextlib.contextmanager
@@ -181,7 +181,7 @@ class Recorder:
             self._is_inside = before
 
     def draw(self, source: str, asked: Asked, **generator: Any) -> Any:
-        """What a sampler returns in this run; what is known of its generator goes into the `Draw`."""
+        """Make and record a draw, and return what the sampler returns. `generator` holds further fields of `Draw`."""
         site = here()
         key = (site, source, self._seen[site, source])
         self._seen[site, source] += 1
@@ -193,7 +193,7 @@ class Recorder:
             return asked.then(value)
 
     def _chosen(self, key: Key, fresh: Any) -> Any:
-        """The value of a draw: the changed one, else the one from the repeated run, else a fresh one."""
+        """Return the value of a draw: the changed one, else the one from the repeated run, else `fresh`."""
         if self._plan.repeated is None or key in self._plan.known:
             return fresh
         place = self._places.get(key)
@@ -204,7 +204,7 @@ class Recorder:
         return _instead_of(fresh, before)
 
     def ended(self, output: Any) -> Run:
-        """The run, once it gave its output."""
+        """Return the finished run with this output."""
         missed = sum(key not in self._plan.known for key in self._places) - len(self.made) + self._unmatched
         return Run(output, tuple(self.made), self._unmatched + max(0, missed))
 
@@ -212,11 +212,11 @@ class Recorder:
 _current: list[Recorder] = []
 
 at_start: list[Callable[[Recorder], object]] = []
-"""What is called before each run while draws are watched."""
+"""Functions to call before each run while draws are watched."""
 
 
 def current() -> Recorder | None:
-    """The run that is to see the draw being made; None where there is none, or a sampler draws from another."""
+    """Return the recorder for a draw being made; None outside runs, and inside another sampler's draw."""
     return _current[-1] if _current and not _current[-1]._is_inside else None
 
 
@@ -225,7 +225,7 @@ def run(release: Callable[[Any, np.random.Generator], Any], input_: Any, draws: 
 
     Args:
         release: `release(input, rng)` gives one output.
-        input_: what it is run on.
+        input_: the input.
         draws: how its draws are chosen.
 
     Raises:
@@ -251,7 +251,7 @@ def run(release: Callable[[Any, np.random.Generator], Any], input_: Any, draws: 
 
 
 def _instead_of(fresh: Any, before: Any) -> Any:
-    """An earlier value in the shape and type of a fresh one. If the fresh array is longer, its last values are kept."""
+    """Return an earlier value in the shape and type of a fresh one. A longer fresh array keeps its last values."""
     if isinstance(fresh, np.ndarray):
         made, flat = fresh.copy(), np.ravel(before)
         size = min(made.size, flat.size)
@@ -263,7 +263,7 @@ def _instead_of(fresh: Any, before: Any) -> Any:
 
 
 def _drained(output: Any, depth: int = 8) -> Any:
-    """An output whose parts are all drawn, where it gives them one after another, or only once it is awaited."""
+    """Return an output with its iterators read into lists, after awaiting it if it is a coroutine."""
     if inspect.iscoroutine(output):
         output = asyncio.run(output)
     if isinstance(output, Iterator) and not isinstance(output, io.IOBase):

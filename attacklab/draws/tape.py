@@ -1,4 +1,4 @@
-"""The source of randomness on which a sampler is run when its law is sought.
+"""The source of randomness for a sampler whose law is sought.
 
 A `Tape` answers the draws of one run. It repeats the decisions on the path that it was given; beyond the path's end it
 takes the likeliest branch and leaves the other branches on the `Frontier`, as paths to run later. So each run ends in
@@ -44,7 +44,7 @@ class Span:
 
 
 class Drawn(NamedTuple):
-    """Bits taken in a run: an integer in [low, high) of `width` bits, decided no further than that."""
+    """`width` bits taken in a run. The run decided only that they are an integer in [low, high)."""
 
     width: int
     low: int
@@ -56,7 +56,7 @@ _BITS = (Drawn(1, 0, 1), Drawn(1, 1, 2))
 
 
 class Chosen(NamedTuple):
-    """An outcome of a called law: the one numbered `branch`, and within [low, high) if it is a `Span`."""
+    """A value drawn from the law of a called sampler: `law.values[branch]`; if it is a `Span`, within [low, high)."""
 
     law: Found
     branch: int
@@ -71,7 +71,7 @@ class Leaf:
     Args:
         events: what was drawn, in order.
         is_wide: whether some event stands for a range of integers, not for a single one.
-        returned: the index of the event whose integer is the outcome, if that event stands for a range.
+        returned: the index of the event whose integer is the outcome, if that is a `UniformInteger`; else None.
     """
 
     events: tuple[Drawn | Chosen, ...]
@@ -81,14 +81,14 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The law of a sampler in the form in which its callers fork on it: heaviest value first.
+    """The law of a called sampler, from the most to the least probable value.
 
     A value that is a `Span` stands for every integer in it.
 
     Args:
         values: what the sampler returns.
-        shares: the values' masses (`gmpy2.mpq`).
-        weights: the same masses as floats.
+        shares: their probabilities (`gmpy2.mpq`).
+        weights: the same probabilities as floats.
     """
 
     values: tuple[Any, ...]
@@ -155,13 +155,12 @@ Find = Callable[[Callable[..., Any], tuple[Any, ...], bool], Found | None]
 class Tape:
     """The randomness of one run.
 
-    It lists the laws that were `called` (rejection loops too) and the
-    branches taken there.
+    `called` lists the laws drawn from (of samplers and of rejection loops), each with the branch taken.
 
     Args:
         path: the decisions to repeat; from its end on, the likeliest branch is taken.
         frontier: where the branches not taken go.
-        find: gives the law of a called sampler, or of a rejection loop, with given arguments; None to play it inline.
+        find: returns the law of a called sampler or rejection loop; None to run it with this tape instead.
         limit: the most draws in one run.
     """
 
@@ -188,21 +187,21 @@ class Tape:
 
     @property
     def coins(self) -> Any:
-        """The probability of the decisions about bits taken and about values given by calls (`gmpy2.mpq`)."""
+        """The probability of all decisions (`gmpy2.mpq`) except the choices of a branch in `called`."""
         return self._share / (1 << self._halvings)
 
     @property
     def mass(self) -> Any:
-        """The probability of all decisions."""
+        """The probability of all decisions (`gmpy2.mpq`)."""
         return prod((law.shares[branch] for law, branch in self.called), start=self.coins)
 
     @property
     def draws(self) -> list[int]:
-        """The decisions so far."""
+        """The decisions so far, first to last."""
         return _decisions(self.path)
 
     def leaf(self, value: Any) -> Leaf:
-        """What was drawn in the run, which returned `value`."""
+        """Return what was drawn in this run, in which the sampler returned `value`."""
         events: list[Drawn | Chosen] = []
         is_wide, returned = False, None
         for number, event in enumerate(self._events):
@@ -218,7 +217,7 @@ class Tape:
         return Leaf(tuple(events), is_wide, returned)
 
     def take(self, count: int) -> Any:
-        """Draw bits: an int, or a `UniformInteger` that is decided no further than it is looked at."""
+        """Draw `count` bits. Return an int, or a `UniformInteger`, which is decided only as far as it is used."""
         count = index(count)  # 1 << count overflows for integers of numpy
         if count < 0:
             raise ValueError(f"count must be at least 0, not {count}")
@@ -239,12 +238,12 @@ class Tape:
         return np.array([int(self.take(64)) for _ in range(count)], dtype=np.uint64)
 
     def call(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
-        """Draw from the law of `sampler`, or play it inline."""
+        """Draw from the law of `sampler`, or run it with this tape if its law is not known."""
         law = self._law_of(sampler, arguments, False)
         return sampler(*arguments, self) if law is None else self._draw_from(law)
 
     def repeat(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
-        """Draw from the law of a rejection loop whose round is `sampler`, or play it inline."""
+        """Draw from the law of a rejection loop with the round `sampler`, or run it if its law is not known."""
         law = self._law_of(sampler, arguments, True)
         if law is not None:
             return self._draw_from(law)
@@ -287,7 +286,7 @@ class Tape:
         return reason
 
     def split(self, integer: UniformInteger, cut: int) -> bool:
-        """Decide whether `integer` lies below `cut`, which is inside its span."""
+        """Decide, and return, whether `integer` lies below `cut`, which is inside its span."""
         size = integer.high - integer.low
         below = cut - integer.low
         heavier, likely = max((below, True), (size - below, False))
@@ -296,7 +295,7 @@ class Tape:
         return likely if is_likely else not likely
 
     def _note_draw(self) -> None:
-        """Count a draw."""
+        """Count a draw, and stop the run beyond the limit."""
         if self.stopped is not None:
             raise self.stopped
         self._drawn += 1
@@ -304,7 +303,7 @@ class Tape:
             self.stop(PutAside())
 
     def _branch(self, weights: Sequence[float]) -> int:
-        """Decide a fork."""
+        """Return the branch to take at a fork: the next one of the path, or the likeliest beyond its end."""
         if self.stopped is not None:
             raise self.stopped
         at = self._at

@@ -1,4 +1,4 @@
-"""torch's samplers, watched, where torch is loaded: normal, uniform, exponential, coins, integers and orders.
+"""Watched versions of torch's samplers, if torch is loaded.
 
 A draw is kept as an array of numpy's; what the sampler returns is a tensor, as it is without watching. The default
 generator begins each run at a fresh state, so that a state which comes again in another run was set by the code.
@@ -21,16 +21,16 @@ Call = Callable[..., Any]
 
 FILLED_OTHERWISE = ("bernoulli_", "cauchy_", "geometric_", "log_normal_", "random_")
 DRAWN_OTHERWISE = ("_standard_gamma", "binomial", "poisson", "randint_like")
-"""Draws whose shifts have no cost here."""
+"""Samplers whose draws are recorded with the law `OTHER`, so that shifts of them have no bounded cost."""
 
 
 def torch_begins(recorder: Recorder) -> None:
-    """Let torch's default generator begin a run at a fresh state."""
+    """Seed torch's default generator afresh for a run."""
     sys.modules["torch"].manual_seed(int(recorder.fresh.integers(1 << 62)))
 
 
 def torch_functions() -> Iterator[tuple[Any, str, Call]]:
-    """The module or class, the name and the watched function for all of torch that draws."""
+    """Yield (module or class, name, watched function) for each sampler of torch; nothing if it is not loaded."""
     torch: Any = sys.modules.get("torch")
     if torch is None:
         return
@@ -94,7 +94,7 @@ _FILLS: dict[str, Callable[..., Filled]] = {
 
 
 def _watched(torch: Any, law: Law, original: Call, reader: Callable[..., Filled]) -> Call:
-    """A sampler, which records what it draws."""
+    """Return a version of the torch sampler `original` that records its draws."""
 
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Uniform integers that are decided only when they are looked at, and only as far as needed."""
+"""Uniform integers whose values are decided only when they are used, and only as far as needed."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Splitter(Protocol):
 
 
 class UniformInteger:
-    """An integer uniform in [low, high), decided no further than it is looked at.
+    """An integer uniform in [low, high), decided only as far as it is used.
 
-    Comparing it with a number decides that comparison alone: one fork, however wide the span. Any other use decides it
-    to the last value, by halving the span. It calls itself an `int`; what finds out that it is not does not pass the
-    replay on plain integers.
+    Comparing it with a number decides that comparison alone: one fork, however wide the span. Any other use decides its
+    value, by halving the span. Its `__class__` is `int`. A sampler that finds out that it is not an `int` fails the
+    later check on plain integers.
     """
 
     __slots__ = ("high", "low", "tape")
@@ -44,7 +44,7 @@ class UniformInteger:
         return int
 
     def below(self, cut: int) -> bool:
-        """Decide whether it lies below `cut`."""
+        """Decide, and return, whether the integer lies below `cut`."""
         if cut <= self.low:
             return False
         if cut >= self.high:
@@ -56,11 +56,11 @@ class UniformInteger:
         return False
 
     def step(self, function: Callable[[int], Any], parts: Callable[[int], Any] | None = None) -> Any:
-        """The value of a step function of the integer, which is decided no further than to one step.
+        """Return `function(integer)` for a step function, deciding the integer only as far as to one step.
 
         Args:
-            function: of an int; monotone, unless `parts` is given.
-            parts: one or more monotone functions, of which one changes wherever `function` does.
+            function: a function of an int; monotone, unless `parts` is set.
+            parts: returns the values of monotone functions; wherever `function` changes, one of them changes.
         """
         parts = parts or function
         while (first := parts(self.low)) != parts(self.high - 1):
@@ -118,10 +118,10 @@ def _is_ordered(value: Any) -> bool:
 
 
 def _compared(integer: UniformInteger, value: Any, comparison: Comparison) -> Any:
-    """What `comparison` gives for a plain int, decided by one fork.
+    """Return `comparison(integer, value)`, decided by one fork.
 
-    For an int the place of the fork is plain. For other numbers it is where the comparison of a plain int changes,
-    which is found by bisection: so the type of the other number decides how it is rounded, as it does for a plain int.
+    If `value` is an int, it is where the fork lies. For other numbers, bisection finds the int at which the comparison
+    changes, so that rounding is the same as in a comparison with a plain int.
     """
     if type(value) is int:
         cut = value + 1 if comparison in (operator.le, operator.gt) else value
@@ -134,7 +134,7 @@ def _compared(integer: UniformInteger, value: Any, comparison: Comparison) -> An
 
 
 def _compared_for_equality(integer: UniformInteger, value: Any, comparison: Comparison) -> Any:
-    """The result of == or != with another value, as a plain int gives it; the draw is decided by two forks at most."""
+    """Return the result of == or != with another value, as for a plain int, decided by at most two forks."""
     if type(value) is UniformInteger:
         return _compared_draws(integer, value, comparison)
     if type(value) in _NEVER_EQUAL:
@@ -149,7 +149,7 @@ _NEVER_EQUAL = frozenset({str, bytes, type(None), tuple, list, dict, set, frozen
 
 
 def _compared_draws(integer: UniformInteger, second: UniformInteger, comparison: Comparison) -> Any:
-    """Halve the wider span until the two no longer overlap, or both are decided."""
+    """Compare two integers, after halving the wider span until the spans are disjoint or both are decided."""
     if integer is second:
         return comparison(0, 0)
     while integer.low < second.high and second.low < integer.high:
@@ -161,7 +161,7 @@ def _compared_draws(integer: UniformInteger, second: UniformInteger, comparison:
 
 
 def _decided(operation: Callable[..., Any]) -> Callable[..., Any]:
-    """Make an operation on ints take a `UniformInteger`, whose value is drawn before the operation."""
+    """Return an operation on ints that also takes `UniformInteger`s, and decides their values first."""
     return lambda integer, *operands: operation(int(integer), *map(settled, operands))
 
 
@@ -187,7 +187,7 @@ def is_undecided(value: Any) -> bool:
 
 
 def settled(value: Any) -> Any:
-    """The value with every `UniformInteger` in it decided."""
+    """Return a value in which every `UniformInteger`, also inside tuples, is replaced by its decided int."""
     if type(value) is UniformInteger:
         return int(value)
     if type(value) is tuple:

@@ -1,4 +1,4 @@
-"""Puts watched generators and samplers in the place of all others, and takes them away again."""
+"""Replaces all generators and samplers by watched ones, and restores them afterwards."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ _CACHE = functools._lru_cache_wrapper
 
 @contextlib.contextmanager
 def watching() -> Iterator[None]:
-    """Watch all that draws, in this process, until the end of the block.
+    """Watch every draw of this process until the end of the block.
 
-    Functions that keep what they gave begin anew, and all generators go on from where they were.
+    Each run begins with empty `lru_cache`s of the user's functions. At the end, the generators of numpy, and the
+    default ones of `random` and torch, get their earlier states back.
     """
     undo: Undo = []
     caches = [one for one in gc.get_objects() if type(one) is _CACHE and is_users(one.__wrapped__)]

@@ -1,6 +1,6 @@
-"""Work is something that an adversary sees, so it belongs to the output: (output, number of random bits drawn).
+"""Targets whose output includes the work, which an adversary can see: (output, number of random bits drawn).
 
-Bits are those that the sampler takes or, for a release without one, that the PCG64 generator of the lab gives.
+The bits are counted in the sampler's source or, for a target without a sampler, in the PCG64 generator of the lab.
 
 Source: Ratliff and Vadhan, 'A Framework for Differential Privacy Against Timing Attacks' (arXiv 2409.05623).
 """
@@ -26,10 +26,10 @@ Outcome = TypeVar("Outcome")
 
 
 def seeing_work(target: Target) -> Target:
-    """The same target, whose claim is for (output, random bits drawn); a selection needs `pairs`, as of a dataset.
+    """Return the target with outputs (output, random bits drawn). A selection becomes a DATASET target with `pairs`.
 
     Raises:
-        UsageError: its draws cannot be counted here; let it return (output, work) itself.
+        UsageError: the target draws from a generator of its own; let it return (output, work) itself.
     """
     if target.sampler is None and getattr(target.release, "draws_elsewhere", False):
         raise UsageError(f"the draws of {target.name} cannot be counted here; let it return (output, work) itself")
@@ -66,13 +66,13 @@ class _Counted:
 
 
 class CountedBits(RandomBits):
-    """Bits of another source that are counted, those in called samplers and rejected rounds too.
+    """Counts the bits taken from another source, also in called samplers and rejected rounds.
 
     Args:
         bits: the source.
 
     Attributes:
-        taken: how many bits were taken.
+        taken: the number of bits taken.
     """
 
     def __init__(self, bits: RandomBits) -> None:
@@ -89,14 +89,14 @@ class CountedBits(RandomBits):
         return self._bits.words(count)
 
     def call(self, sampler: Callable[..., Outcome], *arguments: object) -> Outcome:
-        """Run a sampler, and count the bits that it takes. Its law covers the outcome and that count."""
+        """Run a sampler, and count the bits that it takes. A proof finds the joint law of outcome and count."""
         outcome: Outcome
         outcome, taken = self._bits.call(with_bits, sampler, *arguments)
         self.taken += taken
         return outcome
 
     def repeat(self, sampler: Callable[..., Outcome | None], *arguments: object) -> Outcome:
-        """Run rounds of a rejection loop, twice as many each time, so that a proof can reuse the laws it has found."""
+        """Run a rejection loop, in batches of 1, 2, 4, … rounds, so that a proof can reuse the laws of batches."""
         for doublings in itertools.count():
             outcome: Outcome | None = self.call(_rounds, doublings, sampler, *arguments)
             if outcome is not REJECTED:
@@ -105,7 +105,7 @@ class CountedBits(RandomBits):
 
 
 def _rounds(doublings: int, sampler: Callable[..., Outcome | None], *arguments: Any) -> Outcome | None:
-    """At most 2^doublings rounds of a rejection loop; the last argument is a source of bits."""
+    """Run at most 2^doublings rounds of a rejection loop. The last argument is the source of bits."""
     *rest, bits = arguments
     if not doublings:
         return sampler(*rest, bits)
@@ -114,13 +114,13 @@ def _rounds(doublings: int, sampler: Callable[..., Outcome | None], *arguments: 
 
 
 def with_bits(sampler: Callable[..., Outcome], *arguments: Any) -> tuple[Outcome, int]:
-    """The outcome of `sampler(*arguments)`, whose last argument is a source of bits, and how many bits it took."""
+    """Return the outcome of `sampler(*arguments)` and the number of bits taken from the source, the last argument."""
     counted = CountedBits(arguments[-1])
     return sampler(*arguments[:-1], counted), counted.taken
 
 
 def bits_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
-    """How many bits a PCG64 generator produced between two of its states, fewer than 2^128 words apart.
+    """Return the number of bits that a PCG64 generator produced between two states, fewer than 2^128 words apart.
 
     Args:
         before: the earlier `bit_generator.state`.
@@ -145,13 +145,13 @@ _MASK: Final = (1 << 128) - 1
 
 
 def words_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> int:
-    """How many random words of 64 bits a `PCG64` gave: a cost of drawing that is the same on every machine.
+    """Return the number of 64-bit words that a `PCG64` generator produced between two states.
 
-    It steps through its states s -> a·s + c mod 2^128, one step a word. Bit i of a state changes with a period of
+    Each word is one step s -> a·s + c mod 2^128 of the state s. Bit i of a state changes with a period of
     2^(i+1) steps, so the number of steps between two states is found bit by bit.
 
     Args:
-        before: the state of the generator, as numpy gives it.
+        before: the earlier `bit_generator.state` of numpy.
         after: a later state.
 
     Source: O'Neill 2014, 'PCG: A Family of Simple Fast Space-Efficient Statistically Good Algorithms for Random Number

@@ -1,1 +1,1 @@
-"""Loads what a command line, a marker or a file of pairs names: targets, and domains and pairs (`inputs`)."""
+"""Loads the targets, domains and pairs that a command line, a pytest marker or a file names."""

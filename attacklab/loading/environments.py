@@ -18,23 +18,23 @@ PINNED, BUILT = "environments", ".environments"
 
 @dataclass(frozen=True)
 class Environment:
-    """An environment of one version of a library, and the Python in it; it is named like the file that pins it."""
+    """An environment with one version of a library. `name` is the name of the file that pins it, without .txt."""
 
     name: str
     library: str
     version: str
     python: Path
     is_missing: bool
-    """Whether it has not been built."""
+    """Whether the environment has not been built."""
 
     @property
     def build(self) -> str:
-        """The command that builds it."""
+        """The command that builds the environment."""
         return f"make {BUILT}/{self.name}/.ready"
 
 
 def environments(root: Path) -> list[Environment]:
-    """All environments of the checkout at `root`, by library and version; none if there is no checkout."""
+    """Return all environments of the checkout at `root`, sorted by library and version; [] if it is no checkout."""
     listed = []
     for pinned in (root / PINNED).glob("*-*.txt"):
         folder = root / BUILT / pinned.stem
@@ -47,7 +47,7 @@ def environments(root: Path) -> list[Environment]:
 
 
 def interpreter(name: str, root: Path) -> str:
-    """The Python that `--in-env NAME` means: that of an environment of the checkout, or one by its path.
+    """Return the Python for `--in-env NAME`: NAME is an environment of the checkout, or the path of a Python.
 
     Raises:
         UsageError: it is neither, or the environment has not been built.

@@ -1,4 +1,4 @@
-"""Domains and pairs as text: what the command line and the pytest marker take."""
+"""Reads domains and pairs from the text that the command line and the pytest marker take."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ WORDS: Mapping[str, dict[str, Any]] = {
     "special": {"special": True},
     "finite": {"special": False},
 }
-"""Words that say which numbers a target takes."""
+"""Words for the numbers that a target takes, with the fields of `Domain` that each word sets."""
 
 
 def domain_from_text(text: str) -> Domain:
-    """Read a domain: words of `WORDS` and `LOW..HIGH` for bounds, separated by commas, or JSON as `to_json` gives it.
+    """Read a domain: `WORDS` and bounds `LOW..HIGH`, separated by commas, or JSON as `Domain.to_json` writes it.
 
     Raises:
         UsageError: the text is neither.
@@ -53,9 +53,9 @@ def domain_from_text(text: str) -> Domain:
 def read_pairs(path: Path) -> tuple[NeighbouringPair, ...]:
     """Read a JSON file of pairs: a list of objects with `first`, `second` and, for datasets, `relation`.
 
-    Numbers may be hex strings, to keep every bit. Lists of numbers or strings become arrays, and lists of as many
-    numbers each a matrix; single numbers, strings and objects, lists of objects, and lists of different lengths stay
-    what they are. Datasets by add-remove or substitute, and graphs by node or edge, are checked to be neighbours.
+    Numbers may be hex strings, to keep every bit. A list of numbers or of strings becomes a vector, and a list of
+    equally long lists of numbers a matrix. Other values are not changed. If a relation is named, `read_pairs` checks
+    that the two inputs are neighbours by it.
 
     Raises:
         UsageError: the file cannot be read, or does not hold neighbouring pairs; the message names the pair.
@@ -70,14 +70,14 @@ def read_pairs(path: Path) -> tuple[NeighbouringPair, ...]:
 
 
 def pair_of(data: Any, label: str) -> NeighbouringPair:
-    """Read a pair from JSON values, as `read_pairs` does.
+    """Make a pair from JSON values, as `read_pairs` does.
 
     Args:
         data: an object with `first`, `second` and, for datasets, `relation`.
         label: what the pair is called in messages.
 
     Raises:
-        UsageError: it does not hold a neighbouring pair.
+        UsageError: `data` does not hold a neighbouring pair.
     """
     if not isinstance(data, dict) or not {"first", "second"} <= set(data) <= {"first", "second", "relation"}:
         raise UsageError(f"{label} must be an object with first, second and, for datasets, relation")

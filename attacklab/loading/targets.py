@@ -1,4 +1,4 @@
-"""Loading a target by its name, as the command line writes it."""
+"""Loads a target by its name, as the command line writes it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from attacklab.model.stage import Stage
 from attacklab.model.targets import Declared, Kind, Sampler, Target, described
 
 CLAIM_PARAMETERS = ("rho", "mu", "rdp")
-"""What claims other than (ε, δ)-DP are called in options, in markers, and in calls of functions that make targets."""
+"""The parameters (of options, markers, and functions that make targets) for claims other than (ε, δ)-DP."""
 
 
 def load_target(
@@ -38,13 +38,13 @@ def load_target(
     """Load a target or a stage by its name.
 
     Args:
-        spec: `path/to/file.py:name`, `package.module:name` or `library:mechanism`. The name may be a `Target` or
-            a stage, a function that makes one or describes it in a dict (called with `epsilon=...` if an ε is given,
-            and with what `parameters_of` says if a claim is), or, with a `kind`, a bare release function or sampler, or
-            a function or method `object.method` of one value.
-        kind: the kind of a bare function.
+        spec: `path/to/file.py:name`, `package.module:name` or `library:mechanism`. Without a `kind`, the name is a
+            `Target`, a stage, or a function that makes one or returns a dict that describes one; the function is called
+            with `epsilon`, and the parameters of `claim`, if they are set. With a `kind`, the name is a release
+            function, a sampler, or a function (or `object.method`) of one value.
+        kind: the kind of target to make from a bare function.
         epsilon: the claimed ε; a bare function needs it or a claim.
-        claim: instead of ε and δ, a claim of any other kind.
+        claim: a claim of any other kind, instead of ε and δ.
         **parameters: other arguments of the constructor of that kind (delta, sensitivity, bounds, noise_scale,
             relation).
 
@@ -75,7 +75,7 @@ def load_target(
 
 
 def _found(spec: str, wanted: str, also: Any = ()) -> tuple[ModuleType, Any]:
-    """Load `module:name`: return the module, and the function (or object of the types `also`) with this name in it."""
+    """Load `module:name`. Return the module, and what it calls `name`: a function, or an object of a type `also`."""
     place, name = place_and_name(spec)
     module = _module(adapter_module(place) or place)
     with _as_usage_error(f"{spec} cannot be looked up: it raised "):  # an object may compute its attributes
@@ -103,7 +103,7 @@ def load_function(spec: str) -> Callable[..., Any]:
 
 @contextlib.contextmanager
 def _as_usage_error(prefix: str, hint: str = "") -> Iterator[None]:
-    """Tell in one line what somebody's code raised."""
+    """Raise an exception of the user's code in the block as a UsageError: prefix, exception and hint in one line."""
     try:
         yield
     except BaseException as error:
@@ -113,10 +113,10 @@ def _as_usage_error(prefix: str, hint: str = "") -> Iterator[None]:
 
 
 def place_and_name(spec: str) -> tuple[str, str]:
-    """Split a target's name into its file, module or library, and the name in that.
+    """Split a target's name at its last colon: a file, module or library, and a name in it.
 
     Raises:
-        UsageError: one of the two is missing.
+        UsageError: one of the two parts is missing.
     """
     place, separator, name = spec.rpartition(":")
     if not separator or not place or not name:
@@ -137,11 +137,11 @@ def made_target(
     """Make a target of this kind from a release or a sampler.
 
     Args:
-        kind: what the input is.
-        release: the release; or a function of one value, which is called once a trial; or a sampler
-            `sampler(input, bits)`, whose target is audited on seeded bits, and can be proved.
+        kind: the kind of target, which says what its input is.
+        release: a release `release(input, trials, rng)`; a function of one value, which is called once a trial; or a
+            sampler `sampler(input, bits)`, which is audited on seeded bits, and can be proved.
         epsilon: the claimed ε.
-        claim: instead of ε and δ, a claim of any other kind.
+        claim: a claim of any other kind, instead of ε and δ.
         **parameters: other arguments of the constructor of that kind.
 
     Raises:
@@ -167,7 +167,7 @@ def made_target(
 
 
 def takes_bits(function: Callable[..., Any]) -> bool:
-    """Whether a function is a sampler, by its signature: `bits` is among its parameters."""
+    """Whether a function is a sampler: it has a parameter named `bits`."""
     return "bits" in _parameters(function)
 
 
@@ -195,10 +195,10 @@ def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]
 
 
 def require_claim(spec: str, epsilon: float | None, claim: Claim | None) -> None:
-    """Refuse a bare function that comes without a claim.
+    """Raise an error if a bare function comes without a claim.
 
     Raises:
-        UsageError: neither ε nor a claim was given.
+        UsageError: both `epsilon` and `claim` are None.
     """
     if epsilon is None and claim is None:
         raise UsageError(
@@ -207,11 +207,11 @@ def require_claim(spec: str, epsilon: float | None, claim: Claim | None) -> None
 
 
 def claim_of(parameter: str, value: Any) -> Claim:
-    """The claim that one of `CLAIM_PARAMETERS` makes.
+    """Return the claim that one of `CLAIM_PARAMETERS` stands for.
 
     Args:
-        parameter: its name.
-        value: ρ, μ, or the ε of each order α: a mapping, or pairs (α, ε).
+        parameter: rho, mu or rdp.
+        value: ρ for rho, μ for mu; for rdp a mapping from α to ε, or pairs (α, ε).
 
     Raises:
         UsageError: the value is out of range; a `UsageTypeError` where it is of the wrong type.
@@ -228,10 +228,10 @@ def claim_of(parameter: str, value: Any) -> Claim:
 
 
 def parameters_of(claim: Claim) -> dict[str, Any]:
-    """The plain numbers that a function takes to make a target with this claim.
+    """Return the keyword arguments for a function that makes a target with this claim.
 
     Raises:
-        UsageError: no parameters say it.
+        UsageError: there are no such arguments for this kind of claim.
     """
     if isinstance(claim, Renyi):
         return {"rdp": tuple(zip(claim.orders, claim.epsilons, strict=True))}
@@ -267,12 +267,12 @@ def _called(maker: Callable[..., Any], spec: str, parameters: dict[str, Any]) ->
 
 
 def described_target(description: dict[str, Any], spec: str, name: str) -> Target:
-    """The target that a dict of plain values describes.
+    """Make the target that a dict of plain values describes.
 
     Args:
         description: the kind, the release, the claim, and other arguments of the constructor of that kind.
         spec: what messages call the description.
-        name: what the target is called, unless the description says it.
+        name: the target's name, unless the description has a name.
 
     Raises:
         UsageError: an entry is missing, out of range or not one that this kind of target has.

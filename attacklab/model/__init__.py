@@ -1,4 +1,4 @@
-"""The words of the field and their types: claims, domains, pairs, targets, findings.
+"""The basic types: claims, domains, neighbouring pairs, targets and findings.
 
-Beside them the numbers, texts, files and errors that they rest on.
+It also holds what these need: numbers, texts, files and errors.
 """

@@ -1,4 +1,4 @@
-"""Bisection over integers: where does a condition begin to hold, and which step of a path changes most?"""
+"""Bisection over integers: finds where a condition begins to hold, or where a function changes steeply."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def least(holds: Callable[[int], bool], low: int, high: int, *, precision: float
         precision: how far off the answer may be, as a fraction of it.
 
     Returns:
-        A number at which the condition holds and just below which it does not hold (with a precision, it does not hold
-        at some number at most that far below). If the condition changes only once, this is the least number at which it
-        holds.
+        An n such that the condition holds at n and not at n − 1. With a precision, there is an m < n within that
+        distance of n at which it does not hold. If the condition changes only once, n is the least number at which it
+        holds, up to the precision.
     """
     while high - low > max(1, math.floor(high * precision)):
         middle = (low + high) // 2
@@ -49,7 +49,7 @@ def first(
 
 
 def steepest_step(change: Callable[[int, int], float], low: int, high: int) -> int:
-    """Halve an interval until one step is left, each time keeping the half with the larger change.
+    """Find a steep step: halve an interval until one step is left, keeping the half with the larger change.
 
     Args:
         change: `change(low, high)` returns how much changes between two numbers.
@@ -57,7 +57,7 @@ def steepest_step(change: Callable[[int, int], float], low: int, high: int) -> i
         high: a larger integer.
 
     Returns:
-        A number k; the step leads from k to k + 1.
+        The k such that the step leads from k to k + 1.
     """
     while high - low > 1:
         middle = (low + high) // 2

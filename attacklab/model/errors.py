@@ -1,14 +1,14 @@
-"""The errors that this package raises on purpose: one root, and three branches for whoever has to act.
+"""The errors that this package raises on purpose: one root and three branches, by whose fault it is.
 
 - `UsageError`: the user's mistake. The command line prints it as one line and ends with status 2. It is a `ValueError`
   (or, as `UsageTypeError`, a `TypeError` too), as Python code that passes a wrong argument would expect.
 - `TargetError`: the implementation under attack failed. It becomes an ERROR finding about the target.
-- `LabFault`: something of the lab's own failed, an attack or the workers that it ran in. It becomes an ERROR finding
-  that does not blame the target.
+- `LabFault`: a part of the lab failed, such as an attack or a worker process. It becomes an ERROR finding that does not
+  blame the target.
 
 Any other exception is a bug, and ends in a traceback.
 
-The child of an isolated target uses this without the rest of the package: so it imports nothing of that.
+The child process of an isolated target uses this module alone, so it imports nothing else of this package.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 
 class LabError(Exception):
-    """The root: whatever this package raises on purpose."""
+    """The root of all errors that this package raises on purpose."""
 
 
 class UsageError(LabError, ValueError):
@@ -27,7 +27,7 @@ class UsageError(LabError, ValueError):
 
 
 class UsageTypeError(UsageError, TypeError):
-    """An argument of a type that cannot be used."""
+    """The user passed an argument of a wrong type."""
 
 
 class ArithmeticModeError(UsageError):
@@ -35,31 +35,31 @@ class ArithmeticModeError(UsageError):
 
 
 class TargetError(LabError):
-    """A target did not do what a target must do: it raised, or its outputs are not one valid output a trial."""
+    """A target failed: it raised an exception, or did not return one valid output a trial."""
 
 
 class Refused(TargetError):
-    """A release raised: an output like others, where an adversary sees failures."""
+    """A release raised an exception. If the adversary sees failures, this is an output like others."""
 
 
 class OutsideDomain(TargetError):
-    """An input lies outside the domain that a target declares, so it was not tried: nothing that the target did."""
+    """An input lies outside the domain that a target declares. So it was not tried, and the target did not fail."""
 
 
 class LabFault(LabError):
-    """Something of the lab's own failed, which says nothing of the target."""
+    """A part of the lab failed, which says nothing about the target."""
 
 
 class AttackError(LabFault):
-    """An attack did not do what an attack must do; that ends its part of an audit."""
+    """An attack broke the rules for attacks, which ends its part of an audit."""
 
 
 class OutOfTime(LabFault):
-    """The time was up before the next outputs could be drawn, so nothing was decided."""
+    """The time ended before the next outputs could be drawn, so nothing was decided."""
 
 
 class Word(enum.StrEnum):
-    """One of a few words, the name of whose class is what they say; whatever else is given is refused."""
+    """Base of enums whose members users write as strings. Any other string raises a UsageError."""
 
     @classmethod
     def _missing_(cls, value: object) -> Word:
@@ -68,10 +68,10 @@ class Word(enum.StrEnum):
 
 @contextlib.contextmanager
 def from_extra(extra: str) -> Iterator[None]:
-    """Import, inside the `with` block, what only an extra of this package installs.
+    """In the `with` block, import packages that only the extra `extra` of this package installs.
 
     Raises:
-        UsageError: it is not installed.
+        UsageError: a package is not installed.
     """
     try:
         yield
@@ -81,7 +81,7 @@ def from_extra(extra: str) -> Iterator[None]:
 
 
 def text_of(error: BaseException) -> str:
-    """The message of an exception; empty if it cannot be had, because its class has a faulty `__str__`."""
+    """Return the message of an exception; empty if its `__str__` fails."""
     try:
         return str(error)
     except Exception:  # whatever somebody's class raises
@@ -89,16 +89,16 @@ def text_of(error: BaseException) -> str:
 
 
 def in_one_line(error: BaseException) -> str:
-    """An exception in one line: its type and message, or the message alone of one that this package raises."""
+    """Return an exception as one line: its type and message, or only its message for a `LabError`."""
     parts = [text_of(error)] if isinstance(error, LabError) else [type(error).__name__, text_of(error)]
     return " ".join(": ".join(filter(None, parts)).split())
 
 
 def passes_through(error: BaseException) -> bool:
-    """Whether an exception that comes out of somebody's code is not that code's own, and is for whoever called it.
+    """Whether an exception from the user's code must be raised on, because it is not a failure of that code.
 
-    That is Ctrl-C, what pytest ends a test by, and what the lab itself ends a call by. Other exceptions that are not an
-    `Exception` are failures like others: Rust's panics, an `asyncio.CancelledError`, an exit.
+    These are Ctrl-C, and exceptions by which pytest ends a test or the lab ends a call. Other exceptions are failures
+    of the code, also a panic in Rust, an `asyncio.CancelledError` or a `SystemExit`.
     """
     return isinstance(error, KeyboardInterrupt) or (
         not isinstance(error, Exception)

@@ -1,6 +1,6 @@
-"""Files that the lab writes: each whole or not at all, and none that somebody else wrote.
+"""Writes files whole or not at all, and never over a file that the lab has not written.
 
-A regular file is replaced in one step and keeps its mode and its owner; a link to one is followed. A pipe or a
+A regular file is replaced in one step, and keeps its mode and its owner. A link is followed. A pipe or a
 character device is written in place. `require_writable` refuses what the lab must not overwrite, before anything is
 measured.
 """
@@ -21,25 +21,25 @@ from typing import IO, Any
 from attacklab.model.errors import UsageError
 
 TOOL = "attacklab"
-"""How the schema of every record of the lab begins, and the name of the tool in a SARIF log."""
+"""The start of the `schema` of every record of the lab, and the name of the tool in a SARIF log."""
 
 PAGE_BEGINS = f'<meta name="generator" content="{TOOL} '.encode()
-"""Among the first lines of a page of HTML that the lab wrote."""
+"""Text near the start of every HTML page that the lab writes."""
 LONGEST_HEAD = 200
 
 SCRIPT = "# Proof of concept: "
-"""How a proof of concept begins."""
+"""The start of every proof of concept (a script) that the lab writes."""
 
 MOST_BYTES = 1 << 30
-"""A file that is larger is none of the lab's."""
+"""The lab writes no larger file, and reads none."""
 
 
 def require_writable(path: Path) -> None:
-    """Make sure, before anything is measured, that `write_whole` can write this file and destroys nothing.
+    """Check, before anything is measured, that `write_whole` can write a file and would destroy nothing.
 
     Raises:
-        UsageError: it is a folder, a block device, a socket, or a file that the lab has not written; or it, or its
-            folder, can neither be written to nor made.
+        UsageError: `path` is a folder, a block device, a socket, or a file that the lab has not written; or the file
+            or its folder cannot be written.
     """
     if _standard_stream(path) is not None:
         return
@@ -60,10 +60,10 @@ def require_writable(path: Path) -> None:
 
 
 def require_writable_folder(folder: Path) -> None:
-    """Make a folder where there is none, and make sure that files can be written to it.
+    """Make a folder if it does not exist, and check that files can be written to it.
 
     Raises:
-        UsageError: they cannot.
+        UsageError: the folder cannot be made or written to.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -74,13 +74,13 @@ def require_writable_folder(folder: Path) -> None:
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file in one step: whoever looks sees the old one or the whole new one.
+    """Write a file in one step: a reader sees either the old file or the whole new one.
 
-    A new file has the mode that the umask leaves it. A pipe, a character device, and whatever standard output or
-    standard error is, are written in place.
+    The mode of a new file follows the umask. Pipes, character devices, and the files that are standard output or
+    standard error are written in place.
 
     Raises:
-        OSError: it cannot be written; a regular file is as it was.
+        OSError: it cannot be written. A regular file is then unchanged.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
     stream = _standard_stream(path)
@@ -95,15 +95,15 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def read_json(path: Path, most: int = MOST_BYTES, *, has_special: bool = False) -> Any:
-    """The value in a file of JSON, which must have an end.
+    """Return the value in a JSON file.
 
     Args:
-        path: the file.
-        most: how many bytes it may have.
-        has_special: whether NaN and the infinities may stand in it, which JSON does not have.
+        path: the file, which must be a regular one.
+        most: the largest size in bytes.
+        has_special: whether the file may hold NaN and infinities, which are not JSON.
 
     Raises:
-        UsageError: it is not a regular file, is larger, or is not JSON in UTF-8.
+        UsageError: it is not a regular file, is larger than `most`, or is not JSON in UTF-8.
         OSError: it cannot be read.
     """
     if path.exists() and not path.is_file():
@@ -123,7 +123,7 @@ def _not_json(constant: str) -> None:
 
 
 def _standard_stream(path: Path) -> IO[str] | None:
-    """Whichever of standard output and standard error goes to this file, pipe or device."""
+    """Return the one of standard output and standard error that goes to this file, pipe or device, or None."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or replaced by what has no descriptor
             if os.path.samestat(path.stat(), os.fstat(stream.fileno())):
@@ -132,7 +132,7 @@ def _standard_stream(path: Path) -> IO[str] | None:
 
 
 def _behind(path: Path) -> Path:
-    """The file that a link leads to, or the path itself."""
+    """Return the file to which a link leads, or the path itself if it is not a link."""
     return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
@@ -159,7 +159,7 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether the lab wrote a file that is not empty: a record, a certificate, a SARIF log, a page or a script."""
+    """Whether the lab wrote a (non-empty) file: a record, a certificate, a SARIF log, a page or a script."""
     with path.open("rb") as file:
         start = file.read(LONGEST_HEAD)
         if PAGE_BEGINS in start or start.startswith(SCRIPT.encode()):
@@ -177,6 +177,6 @@ def _is_ours(path: Path) -> bool:
 
 
 def from_here(file: str) -> str:
-    """A path relative to the current folder if it lies inside; else unchanged."""
+    """Return a path relative to the current folder if the file lies inside it, else unchanged."""
     path, here = Path(file), Path.cwd()
     return path.relative_to(here).as_posix() if path.is_relative_to(here) else file

@@ -1,6 +1,6 @@
-"""What an attack found, and its JSON: the record from which every table, page and figure is drawn.
+"""Findings of attacks, and their JSON: the record from which every table, page and figure is made.
 
-Floats that are somebody's input or output keep every bit: in JSON they stand as `float.hex` beside a readable value.
+Floats in inputs and outputs keep every bit: the JSON has them as `float.hex`, beside a readable value.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 
 SCHEMA = "attacklab/2"
 INFINITE = "infinite"
-"""Stands for an infinite ε, which JSON has no number for."""
+"""Stands for an infinite ε, because JSON has no infinity."""
 
 LONGEST_INPUT_IN_FULL = 64
-"""A longer input is recorded by its digest, and by its runs: each value with how often it repeats in a row."""
+"""A longer input is recorded by its digest, and by its runs: each value with its number of repeats in a row."""
 
 LONGEST_REPR = 200
-"""An input that is neither a number, a string nor an array of them is shown by a repr so short."""
+"""An input other than numbers, strings and their arrays is shown by its repr, if that is at most this long."""
 
 TEXT_OF_KIND: Mapping[str, Callable[[Any], str]] = {"f": float.hex, "i": str, "u": str, "b": str, "U": str}
 VALUE_OF_TEXT: Mapping[str, Callable[[str], Any]] = {
@@ -52,7 +52,7 @@ VALUE_OF_TEXT: Mapping[str, Callable[[str], Any]] = {
     "b": lambda text: text == "True",
     "U": str,
 }
-"""What a value is in a record, by its numpy kind: text that keeps every bit, and back."""
+"""For each numpy kind, functions that turn a value into text that keeps every bit, and back."""
 
 
 class Verdict(enum.StrEnum):
@@ -63,13 +63,13 @@ class Verdict(enum.StrEnum):
     PROVED = "proved"
     """The claim is kept, for the scope that the finding names. If 2^−58 must be added to δ, the reason says so."""
     NOT_DETECTED = "not detected"
-    """Nothing was found; the finding says which advantage would have been detected."""
+    """No violation was found. The finding says which advantage would have been detected."""
     INCONCLUSIVE = "inconclusive"
-    """Nothing could have refuted the claim; the reason says what would decide: more trials, or a proof."""
+    """The data could not have refuted the claim. The reason says what would decide: more trials, or a proof."""
     NOT_APPLICABLE = "not applicable"
     """The attack does not apply to this kind of target."""
     ERROR = "error"
-    """The target failed, or the attack did; the finding says which, and how."""
+    """The target or the attack failed. The finding says which, and how."""
 
 
 WORST_FIRST = (
@@ -80,25 +80,25 @@ WORST_FIRST = (
     Verdict.PROVED,
     Verdict.NOT_APPLICABLE,
 )
-"""The one order of severity: too little data is not a pass, so it outranks what was looked at and not detected."""
+"""The verdicts by severity. Too little data is not a pass, so INCONCLUSIVE comes before NOT_DETECTED."""
 
 FAILURE = "the target fails on one of two neighbouring inputs more often than on the other"
-"""The flaw that a bet on failure shows, whatever its attack looks for."""
+"""The flaw in a finding of any attack whose event is that the target fails."""
 
 TOO_LITTLE = "the noise is too small for how far apart the answers of ordinary neighbours lie"
-"""The flaw that is shown by an attack on special inputs, where other inputs show as much."""
+"""The flaw in a finding of an attack on special inputs, if ordinary inputs show it too."""
 
 ON_LATTICE = "noise on a lattice is added to an answer that does not lie on it"
-"""The flaw that is shown by an attack on low bits, where the lattice alone tells the answers apart as well."""
+"""The flaw in a finding of an attack on low bits, if the lattice alone tells the answers apart."""
 
 ROUNDED = "utilities are rounded to a number format before they are compared"
-"""The flaw that is shown where large utilities lie between two numbers of a format, not beyond its end."""
+"""The flaw in a finding with large utilities that lie between two numbers of a format, not beyond its range."""
 
 SO_DID_EVERY_CALL = "; so did every call on either input, so nothing was tested"
-"""How the reason of an error ends where a target failed throughout."""
+"""The end of the reason of an error, if every call of the target failed."""
 
 EXACT_LAW, CERTIFICATE = "exact_law", "certificate"
-"""What stands where an attack's name would, in the finding of a proof by exact laws, and by a checked certificate."""
+"""The `attack` of a finding about a proof: by exact laws, or by a checked certificate."""
 
 
 class Reach(enum.StrEnum):
@@ -109,18 +109,18 @@ class Reach(enum.StrEnum):
     INPUTS = "every pair among given inputs"
     """Every pair of neighbours among the inputs of a finite domain."""
     NEIGHBOURS = "every pair of neighbours"
-    """Every pair of neighbours that there is."""
+    """Every pair of neighbouring inputs of the mechanism."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a proof is for.
+    """The pairs that a proof covers.
 
     Attributes:
-        reach: of which pairs it speaks.
-        inputs: how many inputs the finite domain has, if that is what it speaks of and it was counted.
-        pairs: how many pairs of neighbours are among them.
-        neighbours: what makes two inputs neighbours, in words, where a certificate says it.
+        reach: which pairs the proof covers.
+        inputs: the number of inputs of the finite domain, if the proof covers one and its inputs were counted.
+        pairs: the number of neighbouring pairs among these inputs.
+        neighbours: what makes two inputs neighbours, in words, if a certificate says it.
     """
 
     reach: Reach = Reach.PAIR
@@ -137,7 +137,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure with confidence bounds."""
+    """An estimated number with confidence bounds."""
 
     estimate: float
     lower: float
@@ -146,7 +146,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Number of trials in which the event held the output of the first input, of the second, and of both."""
+    """The numbers of trials in which the event holds for the output of the first input, of the second, and of both."""
 
     first: int
     second: int
@@ -155,7 +155,7 @@ class Counts:
 
     @classmethod
     def of(cls, first: NDArray[np.bool_], second: NDArray[np.bool_]) -> Counts:
-        """Count trials; the arrays say of each whether the event held its two outputs."""
+        """Count trials. The arrays say for each trial whether the event holds for its first and second output."""
         hits, others, both = (int(np.count_nonzero(flags)) for flags in (first, second, first & second))
         return cls(hits, others, len(first), both)
 
@@ -174,8 +174,8 @@ class Shown:
 
     Attributes:
         event: the event in words.
-        code: the event as an expression of one `output` in Python; empty where it takes more than a line.
-        judged_at: the (ε, δ(ε)) at which the event was judged, where the claim is of another kind.
+        code: the event as a Python expression of `output`; empty if it does not fit in one line.
+        judged_at: the (ε, δ(ε)) at which the event was judged, if the claim is not an (ε, δ) claim.
         first: P[E] with its bounds.
         second: Q[E] with its bounds.
         advantage: P[E] − Q[E] with its bounds.
@@ -197,15 +197,15 @@ class Shown:
 
 @dataclass(frozen=True, kw_only=True)
 class Samples(Shown):
-    """How often an event happened among outputs that were drawn afresh.
+    """How often an event happened among fresh outputs.
 
     Attributes:
-        counts: in how many trials it happened.
-        answers: how many answers the adversary sees in one trial.
+        counts: the numbers of trials in which the event happened.
+        answers: the number of answers that the adversary sees in one trial.
         smallest_detectable: the smallest advantage that would have been detected with probability 95 %.
-        trials_needed: how many trials refute the claim by this event, were the rates seen while choosing it the true
-            ones; None where those rates keep the claim.
-        untestable: whether no number of trials that can be drawn would decide.
+        trials_needed: the number of trials that would refute the claim by this event, at the rates seen while choosing
+            it; None if these rates do not contradict the claim.
+        untestable: whether no feasible number of trials would decide.
     """
 
     counts: Counts = NO_COUNTS
@@ -238,7 +238,7 @@ class Alignment(Shown):
         source: the text of the line.
         loss: the privacy loss, in words; empty if it is not known.
         claimed: the claim, in words.
-        samples: what fresh outputs showed; None if none were drawn.
+        samples: what fresh outputs show; None if none were drawn.
     """
 
     file: str
@@ -254,12 +254,12 @@ class Counterexample:
     """Two outputs of a stage, further apart than it claims.
 
     Attributes:
-        outputs: of the first input of the pair and of the second, every bit of their floats kept.
-        distance: how far they lie apart, as a fraction; "infinite" where one output is not a number.
-        claimed: the largest distance that is claimed, as a fraction.
+        outputs: the outputs on the first and the second input of the pair, with every bit of their floats.
+        distance: the distance of the outputs, as a fraction; "infinite" if an output is not a number.
+        claimed: the largest distance that the claim allows, as a fraction.
         apart: the distance in words.
-        file: where the stage is defined; empty where that is not known.
-        line: its first line, from 1.
+        file: the file that defines the stage; empty if it is not known.
+        line: the first line of the stage, from 1.
     """
 
     outputs: tuple[str, str]
@@ -272,15 +272,15 @@ class Counterexample:
 
 @dataclass(frozen=True, kw_only=True)
 class Certificate:
-    """A certificate and what its checker said of it.
+    """A certificate and the result of its checker.
 
     Attributes:
-        file: where it was written.
-        sha256: of its bytes.
-        size: how many bytes it has.
-        statement: what the checker says that it shows; empty if it does not accept it.
-        readings: the files on whose reading this rests, by name.
-        checked: how much was checked, as the checker says it.
+        file: the file of the certificate.
+        sha256: the SHA-256 digest of the file.
+        size: the size of the file in bytes.
+        statement: what the certificate proves, in the checker's words; empty if the checker does not accept it.
+        readings: the names of the files that a person must read to believe the statement.
+        checked: how much was checked, in the checker's words.
     """
 
     file: str
@@ -295,7 +295,7 @@ Evidence: TypeAlias = Samples | Laws | Alignment | Counterexample | Certificate
 KINDS: Mapping[str, type[Evidence]] = {
     kind.__name__.lower(): kind for kind in (Samples, Laws, Alignment, Counterexample, Certificate)
 }
-"""The kinds of evidence, as a record names them."""
+"""The classes of evidence, by their names in a record."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -303,25 +303,25 @@ class Finding:
     """The outcome of one attack, on one pair, on one target.
 
     Attributes:
-        target: its name.
-        attack: the attack's name.
+        target: the name of the target.
+        attack: the name of the attack.
         verdict: what is known of the claim now.
-        reason: one line in plain words: why the verdict is what it is.
-        claim: what the target claims for one trial (for several answers a trial, their composition).
-        pair: the two inputs, as `described_pair` gives them; None where the attack came to no pair.
-        evidence: what the verdict rests on; None where nothing was looked at.
-        scope: of which pairs the verdict of a proof speaks; None for an attack's.
-        flaw: what it shows if the claim is refuted by it, in one line; empty where nothing was judged.
-        repair_code: a call of `exactdp` in place of the target, which claims no more than the target; empty if none is
-            known, or the claim is not refuted.
+        reason: why the verdict is what it is, in one line of plain words.
+        claim: the target's claim for one trial (for several answers a trial, their composition).
+        pair: the two inputs, as `described_pair` returns them; None if the attack tried no pair.
+        evidence: what the verdict rests on; None if nothing was examined.
+        scope: the pairs that a proof covers; None for an attack.
+        flaw: what a refutation of the claim by this attack shows, in one line; empty if nothing was judged.
+        repair_code: a call of `exactdp` to use instead of the target, with the same claim or a stronger one; empty if
+            none is known, or the claim is not refuted.
         target_version: the version of the target's implementation.
-        relation: that of the datasets which the claim is for; None where it holds for any.
-        spec: the words of a command line that load the target; empty where none was used.
-        alpha: the probability that this finding is a false alarm, were the claim true.
-        seed: what all randomness was derived from.
-        trials: outputs drawn in all, for choosing and judging, of both inputs.
-        seconds: how long it took.
-        replay: the line that replays it.
+        relation: the relation of the datasets for which the claim holds; None if it holds for all relations.
+        spec: the command-line words that load the target; empty if none were used.
+        alpha: the probability of a false alarm in this finding if the claim is true.
+        seed: the seed of all randomness.
+        trials: the number of outputs drawn from both inputs, for choosing the event and for judging it.
+        seconds: the time taken, in seconds.
+        replay: the line of code or shell that replays the finding.
     """
 
     target: str
@@ -345,50 +345,50 @@ class Finding:
 
     @classmethod
     def on(cls, target: Target | Stage, attack: str, verdict: Verdict, reason: str, **rest: Any) -> Finding:
-        """A finding on a target; `rest` are its other fields, with the target's claim by default."""
+        """Make a finding on a target. `rest` holds other fields; claim and relation default to the target's own."""
         rest = {"claim": target.claim, "relation": target.relation, "target_version": target.version, **rest}
         return cls(target=target.name, attack=attack, verdict=verdict, reason=reason, **rest)
 
     @property
     def samples(self) -> Samples | None:
-        """What outputs drawn afresh showed, alone or besides an alignment."""
+        """The evidence from fresh outputs, alone or in an `Alignment`; None if there is none."""
         evidence = self.evidence.samples if isinstance(self.evidence, Alignment) else self.evidence
         return evidence if isinstance(evidence, Samples) else None
 
     @property
     def shown(self) -> Shown:
-        """What an event showed; empty where none was judged."""
+        """The evidence from an event; an empty `Shown` if no event was judged."""
         return self.samples or (self.evidence if isinstance(self.evidence, Shown) else Shown())
 
     @property
     def refutes(self) -> bool:
-        """Whether it refutes the claim."""
+        """Whether the finding refutes the claim."""
         return self.verdict is Verdict.VIOLATED
 
     @property
     def is_note(self) -> bool:
-        """Whether it tells how the target fails on inputs for which nothing is claimed."""
+        """Whether the finding only reports how the target fails on inputs outside its claim."""
         return self.verdict is Verdict.NOT_APPLICABLE and self.evidence is not None
 
     @property
     def is_untestable(self) -> bool:
-        """Whether no number of trials can decide it."""
+        """Whether no feasible number of trials can decide on the event."""
         return self.samples is not None and self.samples.untestable
 
     @property
     def decides_nothing(self) -> bool:
-        """Whether nothing was examined that could have decided; a proof that was sought in vain counts as examined."""
+        """Whether nothing was examined that could have decided. A failed search for a proof counts as examined."""
         is_open = self.verdict is Verdict.INCONCLUSIVE and not self.is_proof
         return is_open and (self.samples is None or self.samples.untestable)
 
     @property
     def is_proof(self) -> bool:
-        """Whether a proof was sought, rather than a flaw."""
+        """Whether the finding is from a search for a proof, not for a flaw."""
         return self.attack in (EXACT_LAW, CERTIFICATE)
 
     @property
     def verdict_in_scope(self) -> str:
-        """The verdict, and for a proof its scope."""
+        """The verdict in words, with its scope if it is a proof."""
         if self.scope is None or self.verdict is not Verdict.PROVED:
             return str(self.verdict)
         return f"{self.verdict} for {self.scope}"
@@ -398,20 +398,20 @@ class Finding:
 
     @property
     def judged(self) -> PrivacyClaim:
-        """The (ε, δ) at which its event was judged."""
+        """The (ε, δ) at which the event was judged."""
         return self.shown.judged_at or self.claim.nominal
 
     def to_json(self) -> dict[str, Any]:
-        """The finding as plain JSON values, without the fields that are at their default."""
+        """Return the finding as plain JSON values, without fields at their defaults."""
         stored: dict[str, Any] = _stored(self)
         return stored
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Finding:
-        """Read a finding; fields that are left out take their defaults.
+        """Read a finding from the JSON values of `to_json`. Missing fields take their defaults.
 
         Raises:
-            ValueError: a field that every finding has is missing, or one is unknown or malformed.
+            ValueError: a field without a default is missing, or a field is unknown or malformed.
         """
         try:
             finding = cls(**_read_fields(data))
@@ -424,7 +424,7 @@ class Finding:
 
 
 def _stored(value: Any) -> Any:
-    """The value of a finding as a record has it."""
+    """Return the value of a field, or a whole finding, as plain JSON values."""
     if isinstance(value, Claim):
         return value.to_json()
     if value == math.inf:
@@ -438,7 +438,7 @@ def _stored(value: Any) -> Any:
 
 
 def _read_fields(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a finding, or of a part of one, from a record."""
+    """Return the fields of a finding, or of a part of it, from their JSON values."""
     return {name: _READERS[name](value) if name in _READERS else value for name, value in data.items()}
 
 
@@ -461,11 +461,11 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("digests", "outputs", "readings"), tuple),
     **dict.fromkeys(("first", "second", "advantage"), lambda data: Estimate(**data)),
 }
-"""What reads the fields in a record that are not plain JSON values."""
+"""For each field that is not a plain JSON value, the function that reads it."""
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during an audit; `findings` is what was found by then."""
+    """Ctrl-C during an audit. `findings` holds the findings so far."""
 
     def __init__(self, findings: Sequence[Finding]) -> None:
         super().__init__()
@@ -473,15 +473,15 @@ class Interrupted(KeyboardInterrupt):
 
 
 def decisive(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings that stand for all: those of the worst verdict.
+    """Return the findings with the worst verdict, which stand for all.
 
-    An event that no number of trials can decide counts only where there is nothing else but attacks that do not apply.
+    Findings that decide nothing count only if all other findings are NOT_APPLICABLE.
 
     Args:
-        findings: of one attack, one target or one test.
+        findings: the findings of one attack, one target or one test.
 
     Returns:
-        Some of them, all of one verdict; none if there are none.
+        Some of the findings, all with one verdict; empty only if `findings` is.
     """
     decided = [finding for finding in findings if not finding.decides_nothing]
     left = [finding for finding in decided if finding.verdict is not Verdict.NOT_APPLICABLE] or findings
@@ -490,7 +490,7 @@ def decisive(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def described_pair(pair: NeighbouringPair) -> dict[str, Any]:
-    """A pair as plain JSON values, every bit of its floats kept."""
+    """Return a pair as plain JSON values that keep every bit of its floats."""
     return {
         "relation": pair.relation and str(pair.relation),
         "first": _described_input(pair.first),
@@ -499,17 +499,17 @@ def described_pair(pair: NeighbouringPair) -> dict[str, Any]:
 
 
 def lower_text(bound: float, digits: int = 3) -> str:
-    """A lower bound as text, rounded down to `digits` digits."""
+    """Return a lower bound as text, rounded down to `digits` digits."""
     return _rounded(bound, digits, ROUND_FLOOR)
 
 
 def upper_text(bound: float, digits: int = 3) -> str:
-    """An upper bound as text, rounded up to `digits` digits."""
+    """Return an upper bound as text, rounded up to `digits` digits."""
     return _rounded(bound, digits, ROUND_CEILING)
 
 
 def environment() -> dict[str, str]:
-    """What the findings of this process depend on besides the target: versions and the processor's kind."""
+    """Return what findings depend on besides the target: versions, and the types of machine and system."""
     return {
         "attacklab": _version("attacklab"),
         "python": platform.python_version(),
@@ -521,12 +521,12 @@ def environment() -> dict[str, str]:
 
 @functools.cache
 def _version(distribution: str) -> str:
-    """The version of what is installed, as it was when it was first asked for: a target may change `sys.path`."""
+    """Return the version of an installed package. It is cached, because a target may later change `sys.path`."""
     return metadata.version(distribution)
 
 
 def record(findings: Sequence[Finding], **rest: Any) -> dict[str, Any]:
-    """The JSON record of some findings, with whatever else an experiment measured."""
+    """Return the JSON record of findings. `rest` holds other entries, such as measurements."""
     return {
         "schema": SCHEMA,
         "environment": environment(),
@@ -536,10 +536,10 @@ def record(findings: Sequence[Finding], **rest: Any) -> dict[str, Any]:
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """Read a record; its findings come as `Finding`.
+    """Read a JSON record, and return it with its findings as `Finding` objects.
 
     Raises:
-        ValueError: it is not a record of a schema that is known; the message names the file.
+        ValueError: it is not a record of a known schema. The message names the file.
     """
     data = read_json(path)
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
@@ -551,9 +551,9 @@ def read_record(path: Path) -> dict[str, Any]:
 
 
 def to_text(data: Mapping[str, Any], *, indent: int | None = 1) -> str:
-    """JSON text of a record; refuses NaN and infinities, which JSON does not have.
+    """Return the JSON text of a record. Raise ValueError for NaN and infinities, which JSON does not have.
 
-    What does not print, and might steer a terminal that shows the file, stands as JSON escapes it.
+    Characters that do not print, and could control a terminal that shows the file, are escaped.
     """
     between = None if indent else (",", ":")
     text = json.dumps(data, indent=indent, separators=between, ensure_ascii=False, allow_nan=False, default=_plain)
@@ -582,7 +582,7 @@ def _described_input(value: Any) -> dict[str, Any]:
 
 
 def _changes(value: Sequence[Any], array: NDArray[Any]) -> bool:
-    """Whether numpy changed the values when it made the array: it converts all to one type, and cuts texts at a NUL."""
+    """Whether `np.asarray` changed values: it converts all to one type, and cuts off NULs at the end of strings."""
     pairs = zip([value] if isinstance(value, str) else value, array.ravel().tolist(), strict=True)
     return any(bool(one != other) and one == one for one, other in pairs)
 
@@ -596,7 +596,7 @@ def _described_object(value: Any, dimensions: int) -> dict[str, Any]:
 
 
 def _is_literal(text: str) -> bool:
-    """Whether Python reads the same value again."""
+    """Whether a text is a Python literal with this very repr."""
     try:
         return repr(ast.literal_eval(text)) == text
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -604,10 +604,10 @@ def _is_literal(text: str) -> bool:
 
 
 def recovered_pair(described: Mapping[str, Any]) -> NeighbouringPair:
-    """The pair that `described_pair` was given, every bit of its numbers; lists of numbers come as arrays.
+    """Return the pair that `described_pair` described, with every bit. Lists of numbers become arrays.
 
     Raises:
-        UsageError: the record has a digest of an input only, as an older one has of long inputs.
+        UsageError: the description has only the digest of an input, not its values.
     """
     first, second = (_recovered_input(described[side]) for side in ("first", "second"))
     return NeighbouringPair(first, second, described["relation"] and Relation(described["relation"]))
@@ -626,10 +626,10 @@ def _recovered_input(described: Mapping[str, Any]) -> Any:
 
 
 def recorded_pairs(path: Path) -> tuple[NeighbouringPair, ...]:
-    """The pairs of a record's refuted claims, each once.
+    """Return the pairs on which a record refutes claims, each once.
 
     Raises:
-        UsageError: the file is not a record, refutes nothing, or does not hold the values of a pair.
+        UsageError: the file is not a record, refutes no claim, or lacks the values of a pair.
     """
     findings = read_record(path)["findings"]
     refuted = [finding.pair for finding in findings if finding.verdict is Verdict.VIOLATED and finding.pair]

@@ -1,4 +1,4 @@
-"""The facts about binary floating point that attacks rely on, and a check that this process keeps them.
+"""The properties of binary floating point that attacks rely on, and a check that this process has them.
 
 Source: IEEE 754-2019; bfloat16 as in the ml_dtypes package. Some libraries compiled with -ffast-math switch a whole
 process to flush-to-zero when they are loaded.
@@ -19,10 +19,10 @@ Floats: TypeAlias = NDArray[np.floating[Any]]
 Doubles: TypeAlias = NDArray[np.float64]
 
 default_errors = np.errstate(divide="warn", over="warn", under="ignore", invalid="warn")
-"""Decorates what the lab computes with: numpy's own setting, whatever somebody's code has set (`numpy.seterr`)."""
+"""Decorator for the lab's own functions: numpy's default error handling, whatever a target set by `numpy.seterr`."""
 
 LARGEST_TIE_POWER = 62
-"""The largest power of two in a tie: ties then fit in a 64-bit integer."""
+"""The largest exponent of a tie's leading bit, so that ties fit in a signed 64-bit integer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Format:
     """A binary floating-point format.
 
     Attributes:
-        name: its name in IEEE 754, or the one that is usual.
+        name: the name in IEEE 754, or the usual name.
         significand_bits: p, the number of significant bits.
         least_exponent: the exponent of the least normal number.
     """
@@ -41,12 +41,12 @@ class Format:
 
     @property
     def underflow_nats(self) -> float:
-        """The x above which e^−x rounds to zero: half the least subnormal number."""
+        """The x above which e^−x rounds to zero, because it is less than half the least subnormal number."""
         return (self.significand_bits - self.least_exponent) * math.log(2)
 
     @property
     def carrier(self) -> np.dtype[np.floating[Any]]:
-        """The numpy type that holds the format's numbers: the format's own, or the narrowest with its exponents."""
+        """The numpy type for the format's numbers: the format itself, or the narrowest type with its exponents."""
         return np.dtype({-14: "f2", -126: "f4", -1022: "f8"}[self.least_exponent])
 
     @property
@@ -56,11 +56,11 @@ class Format:
 
     @property
     def least(self) -> float:
-        """The least number greater than 0, a subnormal one."""
+        """The least number of the format greater than 0, which is subnormal."""
         return math.ldexp(1.0, self.least_exponent - self.significand_bits + 1)
 
     def rounded(self, values: NDArray[Any]) -> Floats:
-        """The nearest numbers of the format, ties to even, in the carrier's type.
+        """Return values rounded to the format, ties to even, in the carrier's type.
 
         Values are rounded to the carrier first. Even so, a sum, difference, product, quotient or root of the format's
         numbers is rounded as if only once, because the carrier has more than twice as many bits (Figueroa 1995).
@@ -80,7 +80,7 @@ class Format:
         return np.where(np.isnan(carried), carried, nearest.view(self.carrier))
 
     def next_above(self, values: Floats) -> Floats:
-        """The next larger number of the format for each of `values`, which are its numbers in the carrier's type."""
+        """Return the next larger numbers of the format. `values` must be numbers of it, in the carrier's type."""
         with np.errstate(over="ignore"):
             above: Floats = np.nextafter(values, values.dtype.type(np.inf))
         if not self._spare_bits:
@@ -92,23 +92,23 @@ class Format:
         return np.where(np.isfinite(above), upwards.view(self.carrier), above)
 
     def next_below(self, values: Floats) -> Floats:
-        """The next smaller number of the format for each of `values`, which are its numbers in the carrier's type."""
+        """Return the next smaller numbers of the format. `values` must be numbers of it, in the carrier's type."""
         below: Floats = -self.next_above(-values)
         return below
 
     def at_most(self, value: float) -> float:
-        """The largest number of the format that is at most a given double."""
+        """Return the largest number of the format that is at most `value`, a double."""
         nearest = self.rounded(np.array([value]))
         return float(nearest[0]) if float(nearest[0]) <= value else float(self.next_below(nearest)[0])
 
     @property
     def _spare_bits(self) -> int:
-        """How many of the carrier's last bits are 0 in every number of the format."""
+        """The number of last bits of the carrier that are 0 in every number of the format."""
         return int(np.finfo(self.carrier).nmant) + 1 - self.significand_bits
 
     @property
     def _word(self) -> np.dtype[np.unsignedinteger[Any]]:
-        """Unsigned integers as wide as the carrier."""
+        """The numpy type of unsigned integers as wide as the carrier."""
         return np.dtype(f"u{self.carrier.itemsize}")
 
 
@@ -120,11 +120,11 @@ FORMATS = (BINARY64, BINARY32, BINARY16, BFLOAT16)
 TF32 = Format("TF32", 11, -126)
 
 MOST_ROUNDED_BITS = 25
-"""Most significant bits of numbers that doubles may carry: sums rounded twice equal sums rounded once."""
+"""The largest precision of a format that doubles may carry: their sums rounded twice equal sums rounded once."""
 
 
 def format_of_bits(significand_bits: int, greatest: float) -> Format | None:
-    """The format of numbers with a given number of significant bits.
+    """Return the format of numbers with p significant bits.
 
     Args:
         significand_bits: p.
@@ -143,7 +143,7 @@ def format_of_bits(significand_bits: int, greatest: float) -> Format | None:
 
 
 def format_of(outputs: NDArray[Any]) -> Format:
-    """The format of outputs.
+    """Return the format of outputs.
 
     Args:
         outputs: enough of them that not all end in 16 zero bits by chance.
@@ -159,20 +159,20 @@ def format_of(outputs: NDArray[Any]) -> Format:
 
 
 def power_of_two_within(value: float) -> float:
-    """The largest power of two that is at most a given number greater than 0; its small multiples are exact.
+    """Return the largest power of two that is at most `value`, which is above 0.
 
-    Computed from the exponent: the binary logarithm of a number just below a power of two rounds to that of the power.
+    It is computed from the exponent, because log2 of a number just below a power of two may round up.
     """
     return math.ldexp(1.0, math.frexp(value)[1] - 1)
 
 
 def tie_between_floats(form: Format, wanted: float) -> int:
-    """An integer below 2^63 half way between two neighbouring numbers of a format, both whole.
+    """Return an integer below 2^63 halfway between two neighbouring numbers of a format, both integers.
 
     Args:
         form: the format.
-        wanted: how far apart the two neighbours should be at least. If none below 2^63 are that far apart, the tie lies
-            between two that are as far apart as possible.
+        wanted: the least distance of the two neighbours. If no two below 2^63 are that far apart, the distance is as
+            large as possible.
     """
     bits, largest = form.significand_bits, min(form.greatest_exponent, LARGEST_TIE_POWER)
     power = min(max(bits + 1, bits - 1 + math.ceil(math.log2(wanted))), largest)
@@ -180,11 +180,11 @@ def tie_between_floats(form: Format, wanted: float) -> int:
 
 
 EXPONENT_BITS = 0x7FF << 52
-"""Where a double holds its exponent."""
+"""The mask of the exponent bits of a double."""
 
 
 def half_ulp(values: Doubles, form: Format = BINARY64) -> Doubles:
-    """Half the distance from |value| to the next larger number of a format: the most by which rounding can move a sum.
+    """Return half the distance from |value| to the next number of a format: the most that rounding moves a sum.
 
     It is 0 for subnormal doubles, whose sums are exact.
     """
@@ -199,7 +199,7 @@ def half_ulp(values: Doubles, form: Format = BINARY64) -> Doubles:
 
 
 def require_ieee_arithmetic() -> None:
-    """Check that this process neither flushes to zero nor rounds other than to nearest, ties to even.
+    """Check that this process rounds to nearest, ties to even, and does not flush to zero.
 
     Raises:
         ArithmeticModeError: it does one of these; the message says which.

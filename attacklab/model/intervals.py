@@ -1,7 +1,7 @@
-"""Real numbers enclosed by MPFR's directed roundings: arithmetic whose result surely lies between its two ends.
+"""Interval arithmetic with MPFR's directed rounding: the true result surely lies between the two ends.
 
-What follows from an interval is a theorem about the number in it, whatever was rounded on the way: a δ(ε) rounded up is
-never too small. Every operation runs in a context of its own, so that a caller's MPFR context changes nothing.
+So a bound from an interval is certain, whatever was rounded on the way: a δ(ε) rounded up is never too small. Every
+operation runs in a context of its own, so that a caller's MPFR context changes nothing.
 
 Source: Moore 1966, 'Interval Analysis'; Fousse et al. 2007, 'MPFR: A Multiple-Precision Binary Floating-Point Library
 with Correct Rounding'.
@@ -25,14 +25,14 @@ import gmpy2
 Number: TypeAlias = "Interval | Rational | Fraction | float | int"
 
 PRECISION = 192
-"""Bits of the significand of either end, unless `precision` says otherwise."""
+"""The number of significant bits of either end, unless `precision` sets another."""
 
 _precision: ContextVar[int] = ContextVar("precision", default=PRECISION)
 
 
 @contextlib.contextmanager
 def precision(bits: int) -> Iterator[None]:
-    """Compute with ends of `bits` bits inside a `with` block, for differences in which most bits cancel."""
+    """In a `with` block, compute with ends of `bits` bits, for differences in which most bits cancel."""
     before = _precision.set(bits)
     try:
         yield
@@ -42,14 +42,14 @@ def precision(bits: int) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """All numbers from `lower` to `upper`, both of them MPFR numbers; infinite ends are allowed."""
+    """All numbers from `lower` to `upper`, which are MPFR numbers and may be infinite."""
 
     lower: Any
     upper: Any
 
     @classmethod
     def of(cls, number: Number) -> Interval:
-        """The narrowest interval that holds a number; a float stands for the rational number that it is.
+        """Return the narrowest interval that holds a number. A float stands for its exact value.
 
         Raises:
             ValueError: the number is NaN.
@@ -66,7 +66,7 @@ class Interval:
 
     @classmethod
     def hull(cls, *numbers: Number) -> Interval:
-        """The narrowest interval that holds all of some numbers or intervals."""
+        """Return the narrowest interval that holds all of the numbers and intervals."""
         enclosed = [cls.of(number) for number in numbers]
         return cls(min(interval.lower for interval in enclosed), max(interval.upper for interval in enclosed))
 
@@ -106,15 +106,15 @@ class Interval:
         return f"[{self.below()!r}, {self.above()!r}]"
 
     def exp(self) -> Interval:
-        """e^x."""
+        """Return e^x."""
         return self._increasing(gmpy2.exp)
 
     def log1p(self) -> Interval:
-        """ln(1 + x), for x above −1."""
+        """Return ln(1 + x), for x above −1."""
         return self._increasing(gmpy2.log1p)
 
     def log(self) -> Interval:
-        """The natural logarithm; of 0 it is −∞.
+        """Return ln(x), with ln(0) = −∞.
 
         Raises:
             ValueError: the interval holds negative numbers.
@@ -122,7 +122,7 @@ class Interval:
         return self._increasing(gmpy2.log, "logarithm")
 
     def sqrt(self) -> Interval:
-        """The square root.
+        """Return √x.
 
         Raises:
             ValueError: the interval holds negative numbers.
@@ -130,7 +130,7 @@ class Interval:
         return self._increasing(gmpy2.sqrt, "square root")
 
     def power(self, exponent: Number) -> Interval:
-        """x^y for x at least 0; y must be above 0 if x may be 0.
+        """Return x^y for x ≥ 0 and y = `exponent`; y must be above 0 if x may be 0.
 
         Raises:
             ValueError: the interval holds negative numbers.
@@ -140,17 +140,17 @@ class Interval:
         return (self.log() * exponent).exp()
 
     def normal_tail(self) -> Interval:
-        """The probability that a standard normal number exceeds x."""
+        """Return the probability that a standard normal variable exceeds x."""
         shrunk = self / Interval.of(2).sqrt()
         return Interval(_down(gmpy2.erfc, shrunk.upper), _up(gmpy2.erfc, shrunk.lower)) * 0.5
 
     def below(self) -> float:
-        """The largest double that is at most every number in the interval."""
+        """Return the largest double that is at most every number in the interval."""
         nearest = float(self.lower)
         return math.nextafter(nearest, -math.inf) if nearest > self.lower else nearest
 
     def above(self) -> float:
-        """The smallest double that is at least every number in the interval."""
+        """Return the smallest double that is at least every number in the interval."""
         nearest = float(self.upper)
         return math.nextafter(nearest, math.inf) if nearest < self.upper else nearest
 
@@ -171,5 +171,5 @@ def _up(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _product(left: Any, right: Any) -> Any:
-    """Their product, where 0 times an infinite end is 0: the end bounds finite numbers."""
+    """Return left·right, with 0·∞ = 0 because an infinite end only bounds finite numbers."""
     return gmpy2.mpfr(0) if left == 0 or right == 0 else gmpy2.mul(left, right)

@@ -1,4 +1,4 @@
-"""Neighbouring pairs: two inputs whose output laws a mechanism promises to keep within its claim of each other."""
+"""Neighbouring pairs: two inputs on whose output laws a privacy claim puts its bound."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_DIMENSIONS = "an array without dimensions"
 
 
 class Relation(Word):
-    """What makes two datasets neighbours."""
+    """The relation by which two datasets are neighbours."""
 
     ADD_REMOVE = "add-remove"
     SUBSTITUTE = "substitute"
@@ -31,13 +31,13 @@ class Relation(Word):
 class NeighbouringPair:
     """Two inputs of a mechanism and the relation that makes them neighbours.
 
-    Make one by a constructor below, which checks that they are neighbours.
+    The constructors below check that the inputs are neighbours.
 
     Attributes:
         first: the input whose output law is P.
         second: the input whose output law is Q.
-        relation: the relation between the datasets; None if the inputs are what a mechanism sees of them: true answers
-            or utilities, no further apart than the sensitivity.
+        relation: the relation between the datasets; None if the inputs are true answers or utilities of datasets, no
+            further apart than the sensitivity.
     """
 
     first: Any
@@ -46,7 +46,7 @@ class NeighbouringPair:
 
     @classmethod
     def answers(cls, first: float, second: float, *, sensitivity: float) -> NeighbouringPair:
-        """Two true answers of a query, no further apart than its sensitivity.
+        """Make a pair of true answers of a query, no further apart than its sensitivity.
 
         Raises:
             ValueError: an answer is not finite, or the two are further apart than the sensitivity, even if only
@@ -57,7 +57,7 @@ class NeighbouringPair:
 
     @classmethod
     def utilities(cls, first: ArrayLike, second: ArrayLike, *, sensitivity: float) -> NeighbouringPair:
-        """Two vectors of utilities (larger is better) whose coordinates are no further apart than the sensitivity.
+        """Make a pair of vectors of utilities (larger is better), each no further apart than the sensitivity.
 
         Raises:
             ValueError: a vector is empty or not finite, the lengths differ, or a coordinate is further apart.
@@ -67,7 +67,7 @@ class NeighbouringPair:
 
     @classmethod
     def integers(cls, first: ArrayLike, second: ArrayLike, *, sensitivity: float) -> NeighbouringPair:
-        """Two integer answers, or two vectors of integer utilities, kept as integers and compared exactly.
+        """Make a pair of integer answers, or of vectors of integer utilities, kept as integers and compared exactly.
 
         Raises:
             ValueError: a number is not an integer, or they are further apart than the sensitivity.
@@ -91,13 +91,13 @@ class NeighbouringPair:
 
     @classmethod
     def records(cls, first: Any, second: Any, relation: Relation) -> NeighbouringPair:
-        """Two datasets that differ by one person.
+        """Make a pair of datasets that differ in one person.
 
         Args:
             first: a dataset: a vector, a matrix (a record is a row), an array with fields, a list of anything (tuples,
                 dicts, dataclasses, lists of any length), a data frame (a record is a row), or a dict, which holds under
                 each key what one person has. Lists of numbers or strings become vectors; all else stays as it is.
-            second: another of the same form.
+            second: another dataset of the same form.
             relation: add-remove or substitute.
 
         Raises:
@@ -121,11 +121,11 @@ class NeighbouringPair:
 
     @classmethod
     def graphs(cls, first: ArrayLike, second: ArrayLike, relation: Relation) -> NeighbouringPair:
-        """Two undirected graphs that differ by one edge, or by one node and its edges.
+        """Make a pair of undirected graphs that differ by one edge, or by one node and its edges.
 
         Args:
             first: a symmetric adjacency matrix.
-            second: another.
+            second: another adjacency matrix.
             relation: edge or node.
 
         Raises:
@@ -149,12 +149,12 @@ class NeighbouringPair:
         return cls(graph, neighbour, relation)
 
     def swapped(self) -> NeighbouringPair:
-        """The same pair with the roles of P and Q exchanged."""
+        """Return the same pair with P and Q exchanged."""
         return NeighbouringPair(self.second, self.first, self.relation)
 
 
 def as_array(input_: Any) -> NDArray[Any]:
-    """An input as an array: one of objects if its parts are of different lengths."""
+    """Return an input as an array, of dtype object if its parts have different lengths."""
     try:
         return np.asarray(input_)
     except ValueError:
@@ -162,7 +162,7 @@ def as_array(input_: Any) -> NDArray[Any]:
 
 
 def fingerprint(input_: object) -> tuple[object, ...]:
-    """What tells an input from any other, bit for bit."""
+    """Return a key that is equal for two inputs only if they are the same, bit for bit."""
     array = as_array(input_)
     if array.dtype != object:
         return (type(input_).__name__, array.dtype.str, array.shape, array.tobytes())
@@ -174,7 +174,7 @@ def fingerprint(input_: object) -> tuple[object, ...]:
 
 
 def _near(label: str, first: ArrayLike, second: ArrayLike, sensitivity: float) -> list[NDArray[np.float64]]:
-    """Two vectors of finite numbers, of one length, no further apart than the sensitivity."""
+    """Return both inputs as vectors. Raise UsageError unless they are finite, equally long, and close enough."""
     vectors = [np.atleast_1d(np.asarray(values, dtype=np.float64)) for values in (first, second)]
     for vector in vectors:
         if vector.ndim != 1 or vector.size == 0:
@@ -188,7 +188,7 @@ def _near(label: str, first: ArrayLike, second: ArrayLike, sensitivity: float) -
 
 
 def _require_within(first: NDArray[Any], second: NDArray[Any], sensitivity: float, label: str) -> None:
-    """Compare exactly: a difference that rounds to the sensitivity may in fact be larger, one below it may not."""
+    """Raise UsageError if a difference exceeds the sensitivity, compared exactly: a rounded one may hide that."""
     if not (math.isfinite(sensitivity) and sensitivity > 0):
         raise UsageError(f"sensitivity must be finite and greater than 0, not {sensitivity}")
     with np.errstate(over="ignore"):
@@ -203,7 +203,7 @@ def _require_within(first: NDArray[Any], second: NDArray[Any], sensitivity: floa
 
 
 def _datasets(first: Any, second: Any) -> tuple[Any, Any]:
-    """Two datasets. Lists of numbers or strings become vectors; other types are not changed."""
+    """Return both datasets, with lists of numbers or strings as vectors, and other types unchanged."""
     sides = [as_array(side) for side in (first, second)]
     if all(side.ndim == 1 and (side.dtype != object or all(map(_is_single, side))) for side in sides):
         return sides[0], sides[1]
@@ -226,7 +226,7 @@ def _is_single(record: Any) -> bool:
 
 
 def _records_of(dataset: Any, neighbour: Any) -> Any:
-    """The records of a dataset in a list; for a dict, pairs of a person and a record, in the same order in both."""
+    """Return the records of a dataset in order; for a dict, pairs (person, record), ordered alike in both."""
     if isinstance(dataset, dict):
         return [(person, dataset[person]) for person in {**dataset, **neighbour} if person in dataset]
     if hasattr(dataset, "itertuples"):
@@ -242,7 +242,7 @@ def _is_one_deleted(longer: Any, shorter: Any) -> bool:
 
 
 def _differ(first: Any, second: Any) -> NDArray[np.bool_]:
-    """Which records differ; two float zeros, or two NaNs, differ only if their signs do."""
+    """Return which records differ. Two float zeros, or two NaNs, differ only if their signs differ."""
     if isinstance(first, list) or isinstance(second, list):
         return np.array([not _is_same(*pair) for pair in zip(first, second, strict=True)], dtype=bool)
     differ: NDArray[np.bool_] = first != second
@@ -253,7 +253,7 @@ def _differ(first: Any, second: Any) -> NDArray[np.bool_]:
 
 
 def _is_same(first: Any, second: Any) -> bool:
-    """Whether two records are the same, bit for bit where they are numbers, arrays or lists of such."""
+    """Whether two records are the same; floats, numpy scalars and arrays must be the same bit for bit."""
     if type(first) is not type(second):
         return False
     if isinstance(first, list | tuple):

@@ -1,7 +1,7 @@
-"""Text from targets as people may see it: nothing in it steers a terminal or the log of a continuous integration.
+"""Makes text from targets safe to show: it cannot control a terminal or the log of a CI system.
 
 Terminals obey escape sequences. GitHub Actions obeys lines that begin with `::`; Azure Pipelines and TeamCity obey
-`##[`, `##vso[` and `##teamcity[`. Records keep the text as it is; whatever shows it to a person calls `plain`.
+`##[`, `##vso[` and `##teamcity[`. Records keep the text unchanged; code that shows it to a person calls `plain`.
 
 Source: GitHub Actions, 'Workflow commands'; Azure Pipelines, 'Logging commands'; TeamCity, 'Service messages'.
 """
@@ -13,16 +13,16 @@ from collections.abc import Callable
 from typing import Any
 
 WIDTH = 80
-"""How many columns one screen has."""
+"""The number of columns of a screen."""
 
 _COMMANDS = re.compile(r"(?<!\S):(?=:)|#(?=#\w*\[)")
 
 
 def plain(text: str) -> str:
-    """One line of printable characters.
+    """Return a text as one line of printable characters.
 
-    White space becomes spaces. A control character, a mark that turns the direction of writing, and whatever else does
-    not print, is shown as Python writes it in a string. What a log would take for a command gets a space in it.
+    White space becomes spaces. Other characters that do not print, such as control characters and marks of writing
+    direction, become Python escapes. A space is put into text that a log would take for a command.
     """
     shown = text
     if not text.isprintable():
@@ -31,12 +31,12 @@ def plain(text: str) -> str:
 
 
 def escaped(text: str, kept: str, write: Callable[[str], str]) -> str:
-    """A text in which every character that does not print is escaped as strings of its language write it.
+    """Return a text with characters that do not print as escapes of the text's own language.
 
     Args:
-        text: in which such characters stand in strings and comments alone.
-        kept: the characters that are left as they are.
-        write: writes a string in that language, in quotes.
+        text: a text with such characters in strings and comments only.
+        kept: the characters to leave unchanged.
+        write: returns a string as a quoted literal of that language.
     """
     if all(line.isprintable() for line in text.split("\n")):
         return text
@@ -44,7 +44,7 @@ def escaped(text: str, kept: str, write: Callable[[str], str]) -> str:
 
 
 def quoted(value: Any) -> str:
-    """A value as Python writes it, in tuples too, with Python's own types in the place of numpy's scalars."""
+    """Return the repr of a value, with numpy scalars, also in tuples, written as Python numbers."""
     return repr(_as_python(value))
 
 

@@ -1,10 +1,10 @@
-"""The sources of random bits that a sampler draws from: the system's entropy, a seeded generator, a tape of given bits.
+"""Sources of random bits for samplers: the system's entropy, a seeded generator, or a tape of fixed bits.
 
 A sampler `sampler(input, bits)` that draws lazily, and from `bits` alone, is a function of its input and of a string of
-bits. Its output law is then found by running it on every string of bits (`attacklab.laws`). Two of the methods are
-there to keep that search small: `call` for a sampler with a law of its own, `repeat` for a rejection loop.
+bits. So its output law can be found by running it on every string of bits (`attacklab.laws`). Two of the methods keep
+this search small: `call` for a sampler with a law of its own, `repeat` for a rejection loop.
 
-Production code need not import this module. A source of its own with these four methods will do.
+Production code need not import this module: any object with the four methods of `RandomBits` will do.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from attacklab.model.errors import UsageError
 Outcome = TypeVar("Outcome")
 
 _OF_WORDS: Final = (np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64)
-"""The generators of numpy that make 64 bits at a time."""
+"""The bit generators of numpy that produce 64 bits at a time."""
 
 REJECTED: Final = None
-"""What a round returns to be drawn again; see `RandomBits.repeat`."""
+"""The value that a round of a rejection loop returns if it rejects; see `RandomBits.repeat`."""
 
 
 class RandomBits(ABC):
@@ -52,14 +52,14 @@ class RandomBits(ABC):
     def call(self, sampler: Callable[..., Outcome], *arguments: object) -> Outcome:
         """Run `sampler(*arguments, self)`, a sampler with a law of its own.
 
-        A proof finds that law once for these arguments, and forks on its outcomes instead of on its bits.
+        A proof finds this law once for these arguments, and then branches on outcomes instead of on bits.
         """
         return sampler(*arguments, self)
 
     def repeat(self, sampler: Callable[..., Outcome | None], *arguments: object) -> Outcome:
         """Run `sampler(*arguments, self)`, one round of a rejection loop, until it returns something but `REJECTED`.
 
-        A round knows nothing of the rounds before it, so a proof sums their geometric series in closed form.
+        Rounds are independent, so a proof sums their geometric series in closed form.
         """
         while (outcome := sampler(*arguments, self)) is REJECTED:
             pass
@@ -118,14 +118,14 @@ class TapeEnded(Exception):
 
 
 class TapedBits(RandomBits):
-    """The given bits, one after another: the source for tests that need to know what was drawn.
+    """Fixed bits, one after another: the source for tests that need to know what was drawn.
 
     Args:
         value: the bits, as an integer; the most significant is drawn first.
-        length: how many bits there are.
+        length: the number of bits.
 
     Attributes:
-        left: how many bits have not been taken yet.
+        left: the number of bits not taken yet.
 
     Raises:
         ValueError: `value` does not fit `length` bits.

@@ -1,6 +1,6 @@
-"""Releases made of functions of one value, and what a release returned as one array of outputs.
+"""Makes releases from functions of one value, and arrays of outputs from what a release returns.
 
-The child of an isolated target uses this in an interpreter that may have nothing but numpy.
+The child process of an isolated target uses this module in a Python that may have no package but numpy.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ import numpy as np
 from attacklab.model.errors import UsageError, UsageTypeError
 
 CALL = "release(input, trials, rng)"
-"""How the lab calls a release."""
+"""The call of a release, for messages."""
 
 _FILES: set[str] = set()
-"""The names in `sys.modules` that stand for files."""
+"""The names in `sys.modules` under which `module_at` put files."""
 
 PLAIN = {float: np.float64, int: np.int64, bool: np.bool_}
-"""Python's numbers, and numpy's type of the same values."""
+"""For each Python type of numbers, the numpy type with the same values."""
 
 
 @contextlib.contextmanager
 def in_one_process() -> Iterator[None]:
-    """End any fork of this process that returns from a call of a release; else it would run the audit a second time."""
+    """If a release forks, end the fork after the block, so that it does not run the audit a second time."""
     caller = os.getpid()
     try:
         yield
@@ -48,8 +48,8 @@ class OneByOne:
     """The release that `one_by_one` makes.
 
     Attributes:
-        func: the function, after which the target is named.
-        draws_elsewhere: whether its randomness is not drawn from the generator that it is given.
+        func: the function, which gives the target its name.
+        draws_elsewhere: whether the function is called without `rng`, so that it draws from another generator.
     """
 
     def __init__(self, func: Any) -> None:
@@ -57,21 +57,21 @@ class OneByOne:
         self.draws_elsewhere = not _asks_for_rng(func)
 
     def __call__(self, input_: Any, trials: int, rng: Any) -> list[Any]:
-        """Call the function once a trial, each time with a copy of the input of its own."""
+        """Call the function once a trial, each time with a new copy of the input."""
         further = () if self.draws_elsewhere else (rng,)
         return [self.func(copy.deepcopy(input_), *further) for _ in range(trials)]
 
 
 def one_by_one(function: Any) -> OneByOne:
-    """A release of a function or a bound method that takes one value and returns one noisy output.
+    """Make a release from a function or bound method that takes one value and returns one noisy output.
 
     Args:
         function: called once a trial, as `function(value, rng)` if its second parameter is named `rng`, and otherwise
-            as `function(value)`. One that draws its own randomness is replayed by a seed only if it draws from
-            generators that are seeded from outside.
+            as `function(value)`. In the latter case, a seed repeats its outputs only if it draws from generators that
+            are seeded from outside.
 
     Returns:
-        A release, `release(input, trials, rng)`, which returns a list of `trials` outputs.
+        A release `release(input, trials, rng)`, which returns a list of `trials` outputs.
 
     Raises:
         UsageTypeError: the function cannot be called with one value, or is a class.
@@ -87,14 +87,13 @@ def one_by_one(function: Any) -> OneByOne:
 
 
 def as_release(function: Any) -> Any:
-    """A function that can be called as a release: itself, or one of one value by `one_by_one`.
+    """Return a release: the function itself, or `one_by_one(function)` if it is a function of one value.
 
-    One whose second parameter is named `rng` is a function of one value. So is one whose second and third parameters
-    have defaults, `f(value, scale=0.1, clip=1.0)`,
-    unless they are named `trials` and `rng`.
+    A function whose second parameter is named `rng` is a function of one value. So is one whose second or third
+    parameter has a default, as in `f(value, scale=0.1, clip=1.0)`, unless they are named `trials` and `rng`.
 
     Raises:
-        UsageTypeError: it can be called neither way, or is a class.
+        UsageTypeError: the function can be called in neither way, or is a class.
     """
     require_no_class(function)
     if _asks_for_rng(function):
@@ -110,10 +109,10 @@ def as_release(function: Any) -> Any:
 
 
 def require_no_class(function: Any) -> None:
-    """Refuse a class, or a method of one, that stands where an object or its method should.
+    """Raise an error for a class, or an unbound method, in place of an object or its method.
 
     Raises:
-        UsageTypeError: it is a class, or such a method.
+        UsageTypeError: `function` is a class, or an unbound method.
     """
     name, is_class = getattr(function, "__qualname__", ""), isinstance(function, type)
     if is_class or (inspect.isfunction(function) and [*_signature(function).parameters][:1] == ["self"]):
@@ -123,7 +122,7 @@ def require_no_class(function: Any) -> None:
 
 
 def misfit(release: Any) -> str:
-    """What is wrong with a release that does not take three arguments; nothing where it does, or nobody knows."""
+    """Return why a release cannot take three arguments; empty if it can, or its signature is unknown."""
     signature = _signature(release)
     try:
         if signature is not None:
@@ -137,7 +136,7 @@ def misfit(release: Any) -> str:
 
 
 def member(module: Any, name: str) -> Any:
-    """What a module calls `name` or `object.attribute`, or the mechanism of a library in its adapter, or None."""
+    """Return what a module calls `name` (or `object.attribute`), or an adapter's mechanism `name`; None if nothing."""
     named = vars(module)
     if "DISTRIBUTION" in named and name in named.get("MECHANISMS", ()):
         return named["MECHANISMS"][name]
@@ -148,9 +147,9 @@ def member(module: Any, name: str) -> Any:
 
 
 def module_at(place: str) -> ModuleType:
-    """The module of this name, or the file of this path, whose name ends in .py, run as one.
+    """Import a module by its name, or a file by its path, which must end in .py.
 
-    A file can import its neighbours, which hide no installed module.
+    The file can import other files from its folder, but these do not hide installed modules.
     """
     if not place.endswith(".py"):
         return importlib.import_module(place)
@@ -172,7 +171,7 @@ def module_at(place: str) -> ModuleType:
 
 
 def version_of(module: ModuleType) -> str:
-    """The version of what a module defines: that of its library, the one that it states, or a digest of its file."""
+    """Return the version of a module's library, else its `__version__`, else a digest of its file."""
     distribution = getattr(module, "DISTRIBUTION", None)
     if distribution is not None:
         try:
@@ -188,19 +187,19 @@ def version_of(module: ModuleType) -> str:
 
 
 def name_of(function: Any) -> str:
-    """What a function is called."""
+    """Return the name of a function, or of an object's type if it has no name."""
     return str(getattr(function, "__name__", type(function).__name__))
 
 
 def gathered(released: Any, trials: int) -> Any:
-    """An array of outputs, one a trial along the first axis, no bit of them altered.
+    """Return what a release returned as an array, one output a trial along the first axis, with every bit kept.
 
     Args:
-        released: a list or tuple, whatever gives one output after another, or whatever has `__array__`.
-        trials: how many outputs there should be; of an iterator one more is taken at the most.
+        released: a list or tuple, an iterator of outputs, or an object with `__array__`.
+        trials: the expected number of outputs. At most one more is taken from an iterator.
 
     Returns:
-        The array, of dtype object unless all outputs are numbers of one type; None if this is neither.
+        The array. A list becomes one of dtype object unless all outputs are numbers of one type. None for others.
     """
     if isinstance(released, Iterator):
         released = list(itertools.islice(released, trials + 1))
@@ -213,7 +212,7 @@ def gathered(released: Any, trials: int) -> Any:
 
 
 def as_outputs(values: Any) -> Any:
-    """An array of the values of a list, whatever they are; of numpy's type if all are numbers of one type."""
+    """Return the values of a list as an array, of dtype object unless all are numbers of one type."""
     types = set(map(type, values))
     kind = types.pop() if len(types) == 1 else object
     if kind in PLAIN or issubclass(kind, (np.number, np.bool_)):
@@ -225,7 +224,7 @@ def as_outputs(values: Any) -> Any:
 
 
 def _takes(function: Any, count: int) -> Any:
-    """Whether a function can be called with this number of values; None if its signature is unknown."""
+    """Whether a function can be called with `count` positional arguments; None if its signature is unknown."""
     signature = _signature(function)
     if signature is None:
         return None
@@ -237,9 +236,9 @@ def _takes(function: Any, count: int) -> Any:
 
 
 def _asks_for_rng(function: Any) -> bool:
-    """Whether a function of one value takes the generator too: its second parameter has such a name.
+    """Whether a function is called as `function(value, rng)`: its second parameter is named `rng`.
 
-    If that parameter has a generator as its default, the function draws from the default.
+    If that parameter has a default other than None, the function is left to draw from its default.
     """
     signature = _signature(function)
     second = list(signature.parameters.values())[1:2] if signature is not None else []
@@ -248,7 +247,7 @@ def _asks_for_rng(function: Any) -> bool:
 
 
 def _has_settings(function: Any) -> bool:
-    """Whether the second or third parameter has a default or another name, so that it is a setting."""
+    """Whether the second or third parameter is a setting: it has a default and is not named `trials` or `rng`."""
     signature = _signature(function)
     places = list(signature.parameters.values())[1:3] if signature is not None else []
     return any(

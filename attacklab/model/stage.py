@@ -1,6 +1,6 @@
-"""A stage: a deterministic function of a dataset that claims how far one record moves what it gives.
+"""Stages: deterministic functions of a dataset, with a claim of how far one record moves their output.
 
-Most noise is right; what it is scaled by often is not. A stage is refuted by two inputs and two outputs.
+Noise is mostly right, but the sensitivity that scales it often is not. Two inputs and their outputs refute a stage.
 
 Source: McSherry 2009, 'Privacy Integrated Queries', on the stability of a transformation.
 """
@@ -24,22 +24,22 @@ from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.releases import name_of
 
 Values: TypeAlias = Domain | type | Sequence[Any]
-"""The records that a stage takes: a domain of records or categories, a type (float, int or str), or their list."""
+"""The records that a stage takes: a domain of records or categories, a type (float, int or str), or a list of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """A deterministic function with the stability that it claims. Made by `Target.stage`.
+    """A deterministic function and its claimed stability. `Target.stage` makes one.
 
     Attributes:
-        function: `function(dataset)`, which gives a number, a vector, a dict of numbers, a list or a data frame.
-        claim: how far its outputs may lie apart.
-        domain: the records that it takes.
-        relation: what makes datasets neighbours.
+        function: `function(dataset)`, which returns a number, a vector, a dict of numbers, a list or a data frame.
+        claim: how far apart the outputs on neighbours may be.
+        domain: the records that the function takes.
+        relation: the relation by which datasets are neighbours.
         sizes: the least and the largest number of records of a dataset.
-        pairs: neighbouring datasets to try besides those that are found.
-        name: how it is called in findings.
-        version: of the implementation.
+        pairs: neighbouring datasets to try, besides those that an attack makes.
+        name: the name in findings.
+        version: the version of the implementation.
     """
 
     function: Callable[[Any], Any] = field(repr=False)
@@ -52,7 +52,7 @@ class Stage:
     version: str = "unknown"
 
     def takes(self, records: Sequence[Any]) -> bool:
-        """Whether a dataset of these records is one that the stage takes."""
+        """Whether the stage takes a dataset of these records."""
         if isinstance(self.domain, Domain):
             return self.domain.contains(self.dataset(records))
         fits = self.sizes[0] <= len(records) <= self.sizes[1]
@@ -63,7 +63,7 @@ class Stage:
         return set() if isinstance(self.domain, Domain | type) else set(map(repr, self.domain))
 
     def dataset(self, records: Sequence[Any]) -> Any:
-        """Records as the function takes them: a list, or an array of the domain's type."""
+        """Return records as the dataset to pass to the function: a list, or an array of the domain's type."""
         if not isinstance(self.domain, Domain):
             return [one if isinstance(one, float | int | str | bytes) else copy.deepcopy(one) for one in records]
         if isinstance(self.domain.shape, Categories):
@@ -83,23 +83,23 @@ def stage(
     pairs: Sequence[NeighbouringPair] = (),
     name: str | None = None,
 ) -> Stage:
-    """A stage with what it claims.
+    """Make a stage.
 
     Args:
         function: `function(dataset)`; the same input must give the same output.
-        stability: how far d_in records move the output, at least 0 (a float is the fraction that it is); or a function
-            that gives this number of d_in.
+        stability: the most that d_in records move the output, at least 0 (a float stands for its exact value); or a
+            function that takes d_in and returns this number.
         metric: absolute, l1, l2, linf or symmetric.
         domain: the records: a domain with the shape Records or Categories, whose datasets are numpy arrays; or a type
             (float, int or str) or a list of records (numbers, strings, tuples, dicts …), whose datasets are lists.
         relation: add-remove or substitute.
-        d_in: how many records differ.
-        sizes: the least and the largest number of records; a domain of its own shape says them itself.
+        d_in: the number of records in which neighbours differ.
+        sizes: the least and the largest number of records; not allowed for a domain, whose shape has them.
         pairs: neighbouring datasets to try first, each side a sequence of records.
-        name: how to call it; the function's own name by default.
+        name: the name in findings; the function's own name by default.
 
     Raises:
-        UsageError: one of them is out of range; a `UsageTypeError` where it is of another type.
+        UsageError: an argument is out of range. If its type is wrong, this is a `UsageTypeError`.
     """
     if not callable(function):
         raise UsageTypeError(f"function must be callable as function(dataset), not {function!r}")

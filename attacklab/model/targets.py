@@ -1,7 +1,7 @@
-"""Targets: an implementation under attack, together with what it claims.
+"""Targets: implementations under attack, together with their claims.
 
-A release is called as `release(input, trials, rng)` and gives one unaltered output a trial. What the input is depends
-on the kind: the adversary picks both inputs of a neighbouring pair, because that is what DP promises to withstand.
+A release is called as `release(input, trials, rng)` and returns one unaltered output a trial. The kind of the target
+says what the input is. The adversary picks both inputs of a neighbouring pair, because DP promises to withstand that.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from attacklab.model.releases import gathered, in_one_process, misfit, name_of, 
 from attacklab.model.stage import stage
 
 Outputs: TypeAlias = NDArray[Any]
-"""One output a trial along the first axis; dtype object where outputs may be failures (None)."""
+"""One output a trial along the first axis, of dtype object if an output may be a `Failure` or None."""
 
 Release: TypeAlias = Callable[[Any, int, np.random.Generator], Any]
-"""Gives one output a trial: in an array, a list or a tuple, or one after another."""
+"""Called as `release(input, trials, rng)`; returns one output a trial in an array, list, tuple or iterator."""
 
 Sampler: TypeAlias = Callable[[Any, Any], Any]
 
 
 class Kind(Word):
-    """What the input of a release is, and so which attacks apply."""
+    """The kind of input that a release takes, which decides the attacks that apply."""
 
     NOISE = "noise"
     """The true answer, a number; the output is that number with noise."""
@@ -59,16 +59,16 @@ class Kind(Word):
     MEAN = "mean"
     """A vector of records; the output is their noisy mean."""
     DATASET = "dataset"
-    """Anything that the pair holds."""
+    """The input is anything that a neighbouring pair can hold."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What stands for the output of a release that raised, where the adversary sees failures.
+    """Stands for the output of a release that raised an exception, if the adversary sees failures.
 
     Attributes:
         kind: the name of the exception's type.
-        message: what it said.
+        message: the exception's message.
     """
 
     kind: str
@@ -79,15 +79,15 @@ class Failure:
 
 
 class Declared(TypedDict, total=False):
-    """What is declared of a target of any kind.
+    """The arguments that the constructors of all kinds of targets take.
 
     Attributes:
         epsilon: the claimed ε, greater than 0.
         delta: the claimed δ, in [0, 1).
-        claim: instead of those two, a claim of any other kind.
-        name: how to call it; the release's own name by default.
-        domain: the inputs for which the claim holds; all that its kind takes by default.
-        pairs: neighbouring pairs to try besides those that attacks find.
+        claim: a claim of any other kind, instead of ε and δ.
+        name: the target's name in findings; the release's own name by default.
+        domain: the inputs for which the claim holds; all inputs of its kind by default.
+        pairs: neighbouring pairs to try, besides those that attacks make.
     """
 
     epsilon: float | None
@@ -99,28 +99,28 @@ class Declared(TypedDict, total=False):
 
 
 class _Raised(Exception):
-    """A release raised the exception that is the cause of this one."""
+    """A release raised an exception, which is the `__cause__` of this one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """An implementation under attack. Made by `Target.noise(...)` and its like, one constructor a kind.
+    """An implementation under attack. Each kind has a constructor, such as `Target.noise`.
 
     Attributes:
-        name: how it is called in findings.
-        kind: what its input is.
-        claim: what it claims for one output.
-        release: `release(input, trials, rng)`, a numpy array or a list of one output a trial.
+        name: the name in findings.
+        kind: the kind of input.
+        claim: the privacy claim for one output.
+        release: `release(input, trials, rng)`, which returns one output a trial; see `Release`.
         sensitivity: the most that a true answer or a utility moves between neighbours.
-        bounds: lower and upper bound of a record, for sums and means.
-        noise_scale: λ of Laplace or σ of Gaussian noise to the last bit; None where the textbook's formula gives it.
-        relation: of the datasets that the claim calls neighbours; None where it holds for those of any.
-        sampler: `sampler(input, bits)`, one output from a source of random bits with `take`, `words`, `call` and
-            `repeat`; only a target that has one can be proved.
-        version: of the implementation.
-        domain: the inputs that it takes; None where it takes whatever its kind says.
-        pairs: neighbouring pairs to try besides those that the attacks find.
-        certificate: makes the certificate for every pair of neighbours, as JSON; None where there is none.
+        bounds: the lower and the upper bound of a record, for sums and means.
+        noise_scale: the exact λ of Laplace or σ of Gaussian noise; None if it follows from the textbook formula.
+        relation: the relation of the datasets for which the claim holds; None if it holds for all relations.
+        sampler: `sampler(input, bits)`, which returns one output and draws from a source of random bits with `take`,
+            `words`, `call` and `repeat`; None if there is none. Exact laws prove only targets that have one.
+        version: the version of the implementation.
+        domain: the inputs that the target takes; None if it takes all inputs of its kind.
+        pairs: neighbouring pairs to try, besides those that attacks make.
+        certificate: makes a certificate for every pair of neighbours, as JSON values; None if there is none.
     """
 
     name: str
@@ -168,15 +168,15 @@ class Target:
         noise_scale: float | None = None,
         **declared: Unpack[Declared],
     ) -> Target:
-        """An additive-noise mechanism: the input is the true answer, the output that answer with noise.
+        """Make a target that adds noise: the input is the true answer, and the output is this answer with noise.
 
         Args:
-            release: `release(answer, trials, rng)`, `trials` floats (or integers).
-            sensitivity: the most that the answer moves between neighbours, in its own unit.
-            noise_scale: λ of Laplace or σ of Gaussian noise, which need not be secret; needed where it is not Δ/ε or
-                Δ·√(2·ln(1.25/δ))/ε, for attacks on the noise's low bits.
-            **declared: the claim and whatever else every kind takes: `epsilon`, `delta`, `claim`, `name`, `domain`,
-                `pairs`; see `Declared`.
+            release: `release(answer, trials, rng)`, which returns `trials` floats (or integers).
+            sensitivity: the most that the answer moves between neighbours.
+            noise_scale: λ of Laplace or σ of Gaussian noise, which need not be secret. Attacks on the noise's low bits
+                need it if it is not Δ/ε or Δ·√(2·ln(1.25/δ))/ε.
+            **declared: the claim, and other arguments that every kind takes: `epsilon`, `delta`, `claim`, `name`,
+                `domain`, `pairs`; see `Declared`.
 
         Raises:
             TypeError: `release` is not callable.
@@ -186,9 +186,9 @@ class Target:
 
     @classmethod
     def selection(cls, release: Release, *, sensitivity: float = 1.0, **declared: Unpack[Declared]) -> Target:
-        """A selection mechanism: the input is a vector of utilities, the output the index of one of them.
+        """Make a target that selects: the input is a vector of utilities, and the output is the index of one of them.
 
-        `sensitivity` is the most that any utility moves between neighbours; the rest as in `Target.noise`.
+        `sensitivity` is the most that any utility moves between neighbours. Other arguments are as in `Target.noise`.
         """
         return cls._made(release, Kind.SELECTION, declared, sensitivity=sensitivity)
 
@@ -201,10 +201,10 @@ class Target:
         relation: Relation | str | None = None,
         **declared: Unpack[Declared],
     ) -> Target:
-        """A noisy sum: the input is a vector of records, clipped to `bounds`.
+        """Make a target for a noisy sum: the input is a vector of records, clipped to `bounds`.
 
-        `relation` is that of the datasets that the claim calls neighbours, add-remove or substitute; by default the
-        claim is taken to hold for both. The rest as in `Target.noise`.
+        `relation` is the relation of the datasets for which the claim holds, add-remove or substitute. By default the
+        claim must hold for both. Other arguments are as in `Target.noise`.
         """
         return cls._made(release, Kind.SUM, declared, bounds=as_bounds(bounds), relation=relation)
 
@@ -217,9 +217,9 @@ class Target:
         relation: Relation | str | None = None,
         **declared: Unpack[Declared],
     ) -> Target:
-        """A noisy mean: the input is a vector of records, clipped to `bounds`; the rest as in `Target.sum`.
+        """Make a target for a noisy mean: the input is a vector of records, clipped to `bounds`.
 
-        A mean that takes the number of records as public claims something of substitute neighbours only.
+        Arguments are as in `Target.sum`. If the number of records is public, set `relation` to substitute.
         """
         return cls._made(release, Kind.MEAN, declared, bounds=as_bounds(bounds), relation=relation)
 
@@ -227,9 +227,9 @@ class Target:
     def dataset(
         cls, release: Release, *, relation: Relation | str | None = None, **declared: Unpack[Declared]
     ) -> Target:
-        """Any other mechanism: the input is whatever a neighbouring pair holds; the rest as in `Target.sum`.
+        """Make a target for any other mechanism: the input is whatever a neighbouring pair holds.
 
-        Only what is declared can be tried: a `domain` with a shape, or `pairs`.
+        It needs inputs to try: a `domain` with a shape, or `pairs`. Other arguments are as in `Target.sum`.
         """
         return cls._made(release, Kind.DATASET, declared, relation=relation)
 
@@ -253,10 +253,10 @@ class Target:
         )
 
     def exact(self, sampler: Sampler) -> Target:
-        """The same target with a sampler, so that it can be proved.
+        """Return the same target with a sampler, so that its claim can be proved by exact laws.
 
         Args:
-            sampler: `sampler(input, bits)` gives one output, and draws from `bits`, a `RandomBits`, alone.
+            sampler: `sampler(input, bits)` returns one output, and draws only from `bits`, a `RandomBits`.
 
         Raises:
             TypeError: `sampler` is not callable.
@@ -266,11 +266,11 @@ class Target:
         return replace(self, sampler=sampler)
 
     def certified(self, certificate: Callable[[], Mapping[str, Any]]) -> Target:
-        """The same target with a certificate, so that it can be proved for every pair of neighbours.
+        """Return the same target with a certificate, so that its claim can be proved for every pair of neighbours.
 
         Args:
-            certificate: makes the JSON when it is called, since its tables can take long to compute; it has at least
-                the fields `claim` and `relation`, as `mechanisms.core.certificate` writes them.
+            certificate: a function that returns the JSON values, since its tables can take long to compute. They have
+                at least the fields `claim` and `relation`, as `mechanisms.core.certificate` writes them.
 
         Raises:
             TypeError: `certificate` is not callable.
@@ -280,33 +280,33 @@ class Target:
         return replace(self, certificate=certificate)
 
     def covers(self, pair: NeighbouringPair) -> bool:
-        """Whether the claim promises anything of a pair: of what a mechanism sees of its datasets it always does.
+        """Whether the claim covers a pair: its inputs lie in the domain, and its relation is the target's.
 
-        A claim with a relation promises nothing of pairs by another, and one with a domain nothing outside it.
+        A pair without a relation (of answers or utilities) needs only the first, and so does a target without one.
         """
         return not self.why_not_covered(pair)
 
     def why_not_covered(self, pair: NeighbouringPair) -> str:
-        """Why the claim promises nothing of a pair; empty where it covers it."""
+        """Return why the claim does not cover a pair; empty if it does."""
         if self.relation is not None and pair.relation not in (None, self.relation):
             return f"its claim is for {self.relation} neighbours, and the pair is one by {pair.relation}"
         is_inside = self.domain is None or self.domain.covers(pair)
         return "" if is_inside else f"the pair does not lie in its domain, {self.domain}"
 
     def takes(self, input_: Any) -> bool:
-        """Whether an input lies in the domain."""
+        """Whether an input lies in the domain of the target."""
         return self.domain is None or self.domain.contains(input_)
 
     def cast(self, input_: Any) -> Any:
-        """The same input in the type in which the domain has its numbers; other inputs as they are."""
+        """Return an input with its numbers in the type of the domain, or unchanged if that would change a value."""
         return input_ if self.domain is None else self.domain.cast(input_)
 
     def cast_pair(self, pair: NeighbouringPair) -> NeighbouringPair:
-        """The same pair in the type in which the domain has its numbers."""
+        """Return a pair with the numbers of both inputs in the type of the domain, as in `cast`."""
         return NeighbouringPair(self.cast(pair.first), self.cast(pair.second), pair.relation)
 
     def adapted(self, pair: NeighbouringPair) -> NeighbouringPair:
-        """The pair itself, or the nearest one in the domain if the domain does not hold it.
+        """Return the pair itself if the domain holds it, else the nearest pair in the domain.
 
         Raises:
             OutsideDomain: there is no such pair.
@@ -317,9 +317,9 @@ class Target:
         return near
 
     def exceeds_sensitivity(self, pair: NeighbouringPair) -> bool:
-        """Whether a pair of answers or utilities is beyond any sensitivity: NaN or an infinity on one side only.
+        """Whether a pair of answers or utilities exceeds any sensitivity: NaN or an infinity is on one side only.
 
-        A domain that holds such values takes them for values like others.
+        If the domain holds such values, this is False.
         """
         if self.kind not in (Kind.NOISE, Kind.SELECTION) or (self.domain is not None and self.domain.special):
             return False
@@ -330,21 +330,21 @@ class Target:
         return not np.array_equal(first[not_finite], second[not_finite], equal_nan=True)
 
     def outputs(self, input_: Any, trials: int, rng: np.random.Generator, *, sees_failures: bool = False) -> Outputs:
-        """Run the release and check the form of what it returns, altering no bit of it.
+        """Run the release, check its outputs, and return them with every bit kept.
 
-        The release gets a copy of the input, so that one that works in place spoils no later call.
+        The release gets a copy of the input, so that a release that works in place does not spoil later calls.
 
         Args:
-            input_: as the kind says.
-            trials: how many outputs.
-            rng: the randomness of a seeded target.
-            sees_failures: whether a `Failure` for a call that raises is an output like others. The release is then
+            input_: an input of the target's kind.
+            trials: the number of outputs.
+            rng: the generator to pass to the release.
+            sees_failures: whether a call that raises an exception has a `Failure` as its output. The release is then
                 called once a trial, so that one failure is one output and trials stay independent.
 
         Raises:
-            Refused: it raised.
-            TargetError: it raised (or asked the process to exit), or did not return one valid output a trial; the
-                message says which, in one line.
+            Refused: the release raised an exception (or asked the process to exit), and `sees_failures` is False.
+            TargetError: the release did not return one valid output a trial, or could not be run. The message says
+                which, in one line.
         """
         if not sees_failures:
             try:
@@ -363,7 +363,7 @@ class Target:
 
 
 def _released(target: Target, input_: Any, trials: int, rng: np.random.Generator) -> Outputs:
-    """What the release of a target returned, as an array of valid outputs, one a trial."""
+    """Run the release of a target, and return its outputs as an array of valid outputs, one a trial."""
     try:
         with in_one_process(), np.errstate(all="ignore"):
             released = target.release(copy.deepcopy(input_), trials, rng)
@@ -388,9 +388,9 @@ def _released(target: Target, input_: Any, trials: int, rng: np.random.Generator
 
 
 def _wrong(outputs: Outputs, kind: Kind, input_: Any) -> str:
-    """What is wrong with outputs: some are not indices of outcomes, or numbers have more than 64 bits; else empty.
+    """Return what is wrong with outputs: a selection's are not indices, or numbers have more than 64 bits; else empty.
 
-    Outputs of other forms than numbers are left to attacks that see whole ones.
+    For kinds other than SELECTION, outputs that are not numbers are allowed.
     """
     numbers = as_vector_of_numbers(outputs)
     if kind is not Kind.SELECTION:
@@ -406,7 +406,7 @@ def _wrong(outputs: Outputs, kind: Kind, input_: Any) -> str:
 
 
 def _checked_domain(domain: object, kind: Kind, relation: Relation | None) -> Domain:
-    """The domain of a target of this kind, which says whether NaN and the infinities belong to it."""
+    """Return the domain with `special` filled in. Raise an error if it does not fit the kind and the relation."""
     if not isinstance(domain, Domain):
         raise UsageTypeError(f"domain must be a Domain, such as Domain(non_negative=True), not {domain!r}")
     shape = domain.shape
@@ -428,7 +428,7 @@ def _checked_domain(domain: object, kind: Kind, relation: Relation | None) -> Do
 
 
 def _checked_pairs(target: Target) -> tuple[NeighbouringPair, ...]:
-    """The pairs that a target declares, each of which its claim covers."""
+    """Return the pairs of a target. Raise an error if its claim does not cover one of them."""
     if not isinstance(target.pairs, tuple | list):
         raise UsageTypeError(f"pairs must be neighbouring pairs in a tuple, not {described(target.pairs)}")
     for number, pair in enumerate(target.pairs):
@@ -450,7 +450,7 @@ def _checked_pairs(target: Target) -> tuple[NeighbouringPair, ...]:
 
 
 def are_numbers(outputs: Outputs) -> bool:
-    """Whether each output is one number, or a failure: what attacks on numbers can look at."""
+    """Whether each output is one number, or a failure, so that attacks on numbers apply."""
     if as_vector_of_numbers(outputs) is not None:
         return True
     return outputs.dtype == object and all(
@@ -460,15 +460,15 @@ def are_numbers(outputs: Outputs) -> bool:
 
 
 def _answered(outputs: Outputs) -> list[Any]:
-    """The outputs of a list that are neither missing nor a `Failure`."""
+    """Return the outputs that are neither None nor a `Failure`."""
     return [output for output in outputs if output is not None and not isinstance(output, Failure)]
 
 
 def as_vector_of_numbers(outputs: Outputs) -> NDArray[Any] | None:
-    """Outputs as an array of integers or floats, without missing ones; None if they are not all such numbers.
+    """Return outputs as a vector of integers or floats, without failures; None if they are not all such numbers.
 
     Args:
-        outputs: an array of numbers, or a list of them in an array of objects.
+        outputs: an array of numbers, or of objects.
     """
     numbers = outputs
     if outputs.dtype == object:
@@ -477,10 +477,10 @@ def as_vector_of_numbers(outputs: Outputs) -> NDArray[Any] | None:
 
 
 def claimed(epsilon: float | None, delta: float = 0.0, claim: Claim | None = None) -> Claim:
-    """The claim: built from ε and δ, or the claim that was passed.
+    """Return `claim`, or the (ε, δ) claim if it is None.
 
     Raises:
-        UsageError: both were given, or neither.
+        UsageError: both a claim and ε (or δ) are set, or neither.
     """
     if claim is None:
         if epsilon is None:
@@ -494,7 +494,7 @@ def claimed(epsilon: float | None, delta: float = 0.0, claim: Claim | None = Non
 
 
 def _require_neighbours(pair: NeighbouringPair, sensitivity: float) -> None:
-    """Raise UsageError unless the finite numbers of two inputs are no further apart than the sensitivity."""
+    """Raise UsageError if the finite numbers of two inputs are further apart than the sensitivity."""
     first, second = (np.atleast_1d(as_array(side)) for side in (pair.first, pair.second))
     if first.dtype.kind in "iuO" and second.dtype.kind in "iuO":
         NeighbouringPair.integers(pair.first, pair.second, sensitivity=sensitivity)
@@ -506,13 +506,13 @@ def _require_neighbours(pair: NeighbouringPair, sensitivity: float) -> None:
 
 
 def is_exact(output: object) -> bool:
-    """Whether an output is a number that is held exactly: a fraction of any library, or a decimal number."""
+    """Whether an output is an exact number other than an integer: a fraction of any library, or a `Decimal`."""
     if isinstance(output, Decimal):
         return not output.is_nan()
     return isinstance(output, Rational) and not isinstance(output, Integral)
 
 
 def described(value: object) -> str:
-    """The type of a value, for messages."""
+    """Return the type of a value for messages, such as 'an int'."""
     name = type(value).__name__
     return "None" if value is None else f"{'an' if name[0] in 'aeiou' else 'a'} {name}"

@@ -1,4 +1,4 @@
-"""Language-neutral test vectors: how their values are written, and how files of them are read and checked."""
+"""Test vectors for programs in any language: reads their files and values, and checks programs against them."""
 
 from attacklab.vectors.files import BadVectors, read_file
 from attacklab.vectors.values import read_value, written

@@ -1,8 +1,8 @@
-"""Vectors held against a program in any language: one line of JSON for each request, one line back.
+"""Checks a program in any language against test vectors. Each request and each answer is one line of JSON.
 
-docs/reference/vectors.md has the requests of each type. What a program returns for `tape`, `calibration` and `sum` is
-right or wrong. For `law` and `pair` it gives exact probabilities, which are right or wrong too, or samples: these
-refute at the stated α, split evenly over all cases of these types and, within one, over its outcomes.
+docs/reference/vectors.md has the requests of each type. An answer for `tape`, `calibration` or `sum` is right or wrong.
+An answer for `law` or `pair` holds exact probabilities, which are right or wrong too, or samples. Samples refute at the
+stated α, split evenly over all cases of these two types and, within a case, over its outcomes.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ SAMPLED = ("law", "pair")
 """The types for which a program may answer with samples."""
 
 LARGEST_INTEGER = 1 << 53
-"""Every integer up to here is a double."""
+"""Every integer of at most this magnitude is a double."""
 
 FAILURES_IN_A_ROW = 5
-"""Number of errors in a row after which a program is asked no more."""
+"""After this number of errors in a row, a program gets no more requests."""
 
 
 class Skipped(Exception):
-    """The program does not have what it was asked for: `{"skip": true}`."""
+    """The program does not have the mechanism of the request: it answered `{"skip": true}`."""
 
 
 class Failed(Exception):
-    """The mechanism failed on this input, `{"error": "..."}`; the message is the program's."""
+    """The mechanism failed on the input: the program answered `{"error": "..."}`, with this message."""
 
 
 class VectorProgram(Program):
     """A program that answers requests about vectors."""
 
     def __call__(self, request: Mapping[str, Any], *forms: Sequence[str]) -> Answer:
-        """The answer to a request of JSON values, in one of these forms, each a list of its fields.
+        """Send a request of JSON values, and return the answer. Each of `forms` lists the fields of a valid answer.
 
         Raises:
             Skipped: the program has no such mechanism.
             Failed: the mechanism failed.
-            TargetError: the program did not answer in one of these forms.
+            TargetError: the answer has none of these forms.
         """
         answer = self.ask(request)
         if answer == {"skip": True}:
@@ -68,11 +68,11 @@ class VectorProgram(Program):
 
 @dataclass(frozen=True)
 class CaseFinding:
-    """What a program did with a case of a file of this type, and the reason in one line.
+    """The verdict on a program's answer to one case, and the reason in one line. `type` is the type of the file.
 
-    The verdict is PROVED if the answer is right, NOT_DETECTED if samples are compatible with the case, VIOLATED if it
-    is wrong, NOT_APPLICABLE if the program has no such mechanism or formula for these arguments, ERROR if it did not
-    answer as it must.
+    The verdict is PROVED if the answer is right, NOT_DETECTED if samples are compatible with the case, VIOLATED if the
+    answer is wrong, NOT_APPLICABLE if the program has no such mechanism or no formula for these arguments, and ERROR if
+    the answer is not valid.
     """
 
     type: str
@@ -83,13 +83,13 @@ class CaseFinding:
     reason: str
 
     def to_json(self) -> dict[str, Any]:
-        """The finding as plain JSON values."""
+        """Return the finding as plain JSON values."""
         return {**vars(self), "flags": list(self.flags), "verdict": str(self.verdict)}
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Outputs for each input, the probability that any sampled case refutes a sound program, and the program's seed."""
+    """The outputs for each input, the probability that samples refute a right program, and the program's seed."""
 
     trials: int
     alpha: float
@@ -97,21 +97,21 @@ class Budget:
 
 
 def record(findings: Sequence[CaseFinding]) -> dict[str, Any]:
-    """The JSON record of some findings."""
+    """Return the JSON record of findings."""
     rows = [finding.to_json() for finding in findings]
     return {"schema": "attacklab/vectors/1", "environment": environment(), "findings": rows}
 
 
 def check(files: Sequence[Mapping[str, Any]], ask: Ask, budget: Budget) -> Iterator[CaseFinding]:
-    """Hold a program to files of vectors.
+    """Check a program against files of vectors.
 
     Args:
-        files: as `read_file` returns them.
-        ask: asks the program; see `VectorProgram`.
-        budget: for the sampled types.
+        files: the contents of files, as `read_file` returns them.
+        ask: sends a request to the program and returns its answer; see `VectorProgram`.
+        budget: the budget for cases that the program may answer with samples.
 
     Yields:
-        A finding for each case, up to `FAILURES_IN_A_ROW` errors in a row.
+        A finding for each case. It stops after `FAILURES_IN_A_ROW` errors in a row.
     """
     errors, sampled = 0, sum(file["cases"] for file in files if file["type"] in SAMPLED)
     share = replace(budget, alpha=budget.alpha / max(1, sampled))
@@ -147,8 +147,8 @@ def _judged(type_: str, mechanism: str, case: Case, ask: Ask, budget: Budget) ->
 
 
 WHERE_FAILED: Mapping[str, Verdict] = {"calibration": Verdict.NOT_APPLICABLE, "pair": Verdict.ERROR}
-"""A formula may refuse arguments, and a failure of a pair's mechanism shows nothing of its claim. Elsewhere, the answer
-is known, and a failure is a wrong one."""
+"""The verdict on a failure, for types where it is not VIOLATED: a formula may refuse arguments, and a failure on a pair
+shows nothing about its claim."""
 
 
 def _tape(case: Case, about: Ask, _: Budget) -> str | None:
@@ -228,11 +228,11 @@ def _pair(case: Case, about: Ask, budget: Budget) -> str | None:
 
 
 JUDGES: Mapping[str, Judge] = {"calibration": _calibration, "law": _law, "pair": _pair, "sum": _sum, "tape": _tape}
-"""What is wrong with a program's answers to a case of each type; None if nothing is."""
+"""For each type, the function that checks the answers to a case. It returns what is wrong with them, or None."""
 
 
 def _key(text: Any) -> str:
-    """What tells two values apart: type and bits."""
+    """Return a text that is equal for two written values only if their types and bits are equal."""
     return str(written(read_value(text)))
 
 

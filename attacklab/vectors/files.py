@@ -1,6 +1,6 @@
-"""How a file of vectors is read.
+"""Reads files of test vectors.
 
-Source of the form: Google's Project Wycheproof, whose cases carry flags that notes explain.
+Source of their format: Google's Project Wycheproof, whose cases carry flags that notes explain.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ with from_extra("pages"):
 
 VERSION = 1
 SCHEMAS = "schema"
-"""The folder beside the files that holds a schema NAME.json for each type, and what they share."""
+"""The folder, beside the files, of a schema TYPE.json for each type and the definitions that they share."""
 
 SHARED = "common.json"
 MOST_BYTES = 1_000_000
 
 
 class BadVectors(UsageError):
-    """A file is not one of vectors; the message says in one line where, and what is wrong."""
+    """A file is not a valid file of vectors. The message says in one line what is wrong, and where."""
 
 
 def read_file(path: Path) -> dict[str, Any]:
-    """Read a file and check it by its schema, which lies in the folder `schema` beside it.
+    """Read a file of vectors, check it by its schema in the folder `schema` beside it, and return its contents.
 
     Raises:
-        BadVectors: it is not JSON, is too large, or does not fit the schema; or a flag has no note, or a note no flag.
+        BadVectors: it is not JSON, is too large, does not fit the schema, or has a flag without a note or vice versa.
     """
     try:
         read = read_json(path, MOST_BYTES)
@@ -49,7 +49,7 @@ def read_file(path: Path) -> dict[str, Any]:
 
 
 def _wrong(read: dict[str, Any], validator: Any) -> str:
-    """What is wrong with a file of this version, in one line; nothing if all is right."""
+    """Return what is wrong with the contents of a file, in one line; empty if they are valid."""
     errors = list(validator.iter_errors(read))
     telling = [error for error in errors if error.validator != "unevaluatedProperties"]
     worst = jsonschema.exceptions.best_match(telling or errors)

@@ -1,9 +1,9 @@
-"""How values are written in vectors, so that no reader in any language loses a bit.
+"""Writes and reads the values in test vectors, in a form from which any language can read every bit.
 
 An integer is a decimal string, because JSON's numbers lose integers beyond 2^53 in many languages. A rational number is
 "n/d" in lowest terms. A float is a hexadecimal string, or "inf", "-inf" or "nan". An enclosure of a real number is an
 object with the rationals `lower` and `upper`. `true`, `false` and `null` (⊥, a failure or a missing value) are
-themselves, and a list is a list of values.
+JSON's own, and a list is a list of values.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _RATIONAL = re.compile(r"(-?(?:0|[1-9][0-9]*))(?:/([1-9][0-9]*))?", re.ASCII)
 _FLOAT = re.compile(r"-?0x([01])(?:\.([0-9a-f]{1,13}))?p([+-][0-9]{1,4})|-?inf|nan", re.ASCII)
 
 MOST_DIGITS = 4_000
-"""The most digits of an integer; Python reads no more than 4,300 by default."""
+"""The largest number of digits of an integer. Python reads no more than 4,300 by default."""
 
 
 def written(value: Any) -> Any:
-    """A value as vectors hold it.
+    """Return a value as JSON values, in the form above.
 
     Args:
         value: an integer, a rational number (`Fraction` or gmpy2's mpq), a float, a bool, None, `Bounds`, or a sequence
             or array of such values.
 
     Raises:
-        UsageError: it is none of these.
+        UsageError: `value` is none of these.
     """
     match value:
         case None | bool():
@@ -56,12 +56,12 @@ def written(value: Any) -> Any:
 
 
 def read_value(text: Any) -> Any:
-    """The value that is written so: an int, a `Fraction`, a float, `Bounds`, a bool, None or a list of these.
+    """Read what `written` returns: an int, a `Fraction`, a float, `Bounds`, a bool, None or a list of these.
 
-    A float is a number of binary64; text that would have to be rounded is refused.
+    A float must be a double exactly, without rounding.
 
     Raises:
-        UsageError: no value is written so.
+        UsageError: `text` is not a value in this form.
     """
     if text is None or isinstance(text, bool):
         return text

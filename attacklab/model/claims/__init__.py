@@ -1,4 +1,4 @@
-"""What mechanisms promise, as people say it: (ε, δ)-DP, ρ-zCDP, (α, ε)-RDP, μ-GDP, or any privacy profile."""
+"""The claims that mechanisms make: (ε, δ)-DP, ρ-zCDP, (α, ε)-RDP, μ-GDP, or any privacy profile."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -26,14 +26,14 @@ __all__ = [
 
 _CLAIMS: tuple[type[Claim], ...] = (PrivacyClaim, ZeroConcentrated, Renyi, GaussianDP, Profile, Stability)
 KINDS: Mapping[str | None, Callable[..., Claim]] = {claim.kind: claim for claim in _CLAIMS}
-"""The class of each kind of claim in JSON; an (ε, δ) claim has no kind there."""
+"""The class for each `kind` in the JSON of a claim. The JSON of an (ε, δ) claim has no kind."""
 
 
 def claim_from_json(data: Mapping[str, Any]) -> Claim:
-    """The claim that `Claim.to_json` wrote.
+    """Read a claim that `Claim.to_json` wrote.
 
     Raises:
-        UsageError: it wrote no such thing; the message says what is wrong.
+        UsageError: `data` is not such a claim; the message says what is wrong.
     """
     if not isinstance(data, Mapping):
         raise UsageError(f"a claim is a JSON object, not {data!r}")

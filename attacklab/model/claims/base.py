@@ -1,4 +1,4 @@
-"""What a mechanism promises: the interface of a claim, and its commonest kind, (ε, δ)-differential privacy.
+"""Privacy claims: their interface, and the most common kind, (ε, δ)-differential privacy.
 
 Sources: Dwork and Roth 2014, definition 2.4 and theorem 2.2; the privacy profile that (ε, δ)-DP implies, and so the
 ceiling on the distinguishing advantage, follow from the trade-off function of Kairouz, Oh and Viswanath 2015,
@@ -28,20 +28,20 @@ Probability = TypeVar("Probability", float, "NDArray[np.float64]")
 
 
 class Claim(ABC):
-    """What is promised of one output of a mechanism on every neighbouring pair, in both directions.
+    """A privacy claim for one output of a mechanism, on every neighbouring pair, in both directions.
 
-    Whatever its kind, a claim implies a privacy profile: for each ε ≥ 0 the mechanism is (ε, δ(ε))-DP. One event on one
-    pair is judged at one point of it.
+    A claim of any kind implies a privacy profile δ(ε): for each ε ≥ 0 the mechanism is (ε, δ(ε))-DP. An event on a pair
+    is judged at one point of this profile.
 
     Attributes:
-        kind: what the claim is called in JSON.
+        kind: the name of this kind of claim in JSON.
     """
 
     kind: ClassVar[str | None]
 
     @abstractmethod
     def delta_at(self, epsilon: float) -> float:
-        """The profile: a δ, rounded up, for which the claim implies (ε, δ)-DP.
+        """Return δ(ε), rounded up: the claim implies (ε, δ(ε))-DP.
 
         Args:
             epsilon: ε, finite and at least 0.
@@ -49,22 +49,22 @@ class Claim(ABC):
 
     @property
     def nominal(self) -> PrivacyClaim:
-        """The point of the profile by which attacks choose scales; verdicts do not use it unless it is the claim.
+        """The (ε, δ) claim from which attacks choose scales. Verdicts use it only if it is the claim itself.
 
-        It is the one at the least ε of `points` with δ ≤ 10^−6, or at the last ε if there is none.
+        Its ε is the least one in `points` with δ(ε) ≤ 10^−6, or the last one if there is none.
         """
         return _nominal(self)
 
     @property
     def points(self) -> tuple[float, ...]:
-        """The ε at which an event may be judged, in ascending order: from 0 to where δ(ε) is too small to be seen."""
+        """The values of ε at which events may be judged, ascending from 0 to where δ(ε) is too small to be seen."""
         return _points(self)
 
     def composed(self, answers: int) -> Self:
-        """What the claim promises of `answers` answers together, as a claim of its kind.
+        """Return the claim, of the same kind, that holds for `answers` outputs together.
 
         Raises:
-            UsageError: `answers` is less than 1, or the claim says nothing about that number of answers.
+            UsageError: `answers` is less than 1, or the claim promises nothing for that number of outputs.
         """
         if answers < 1:
             raise UsageError(f"answers must be at least 1, not {answers}")
@@ -75,7 +75,7 @@ class Claim(ABC):
     def _composed(self, answers: int) -> Any: ...
 
     def to_json(self) -> dict[str, Any]:
-        """The claim as plain JSON values, which `claim_from_json` reads."""
+        """Return the claim as plain JSON values, which `claim_from_json` reads."""
         stated = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type] # each is one
         return stated if self.kind is None else {"kind": self.kind, **stated}
 
@@ -85,7 +85,7 @@ class Claim(ABC):
         return self.delta_at(0.0)
 
     def at(self, epsilon: float) -> PrivacyClaim:
-        """The claim at one point of its profile; if δ(ε) is 1, which promises nothing, with a δ just below 1."""
+        """Return the claim (ε, δ(ε)). If δ(ε) is 1, its δ is just below 1."""
         return PrivacyClaim(epsilon, min(NEARLY_ONE, self.delta_at(epsilon)))
 
 
@@ -120,12 +120,12 @@ class PrivacyClaim(Claim):
 
     @property
     def nominal(self) -> PrivacyClaim:
-        """Itself."""
+        """The claim itself."""
         return self
 
     @property
     def points(self) -> tuple[float, ...]:
-        """Its ε alone: a breach at any other ε is one at this ε too."""
+        """The claimed ε alone: an event that refutes the claim at another ε refutes it here too."""
         return (self.epsilon,)
 
     @property
@@ -134,7 +134,7 @@ class PrivacyClaim(Claim):
         return math.tanh(self.epsilon / 2) + self.delta * (1 - math.tanh(self.epsilon / 2))
 
     def at(self, epsilon: float) -> PrivacyClaim:
-        """Itself at its own ε, and elsewhere the point of the profile that it implies."""
+        """Return the claim itself for its own ε, and (ε, δ(ε)) for any other ε."""
         return self if epsilon == self.epsilon else Claim.at(self, epsilon)  # super() does not know a class with slots
 
     def delta_at(self, epsilon: float) -> float:
@@ -147,7 +147,7 @@ class PrivacyClaim(Claim):
         return min(1.0, (Interval.of(self.delta) + (1 - Interval.of(self.delta)) * rest).above())
 
     def excess(self, p: float, q: float) -> float:
-        """How far P[E] = `p` and Q[E] = `q` overstep the claim in this direction: p − e^ε·q − δ."""
+        """Return p − e^ε·q − δ for p = P[E] and q = Q[E]; above 0, the claim is false."""
         growth = math.exp(self.epsilon) if self.epsilon <= LARGEST_EXPONENT else math.inf
         return p - (q and q * growth) - self.delta  # 0 times an infinite growth is 0
 
@@ -169,10 +169,10 @@ def _nominal(claim: Claim) -> PrivacyClaim:
 NEARLY_ONE = math.nextafter(1.0, 0.0)
 
 MOST_POINTS = 48
-"""At how many ε a claim with a profile may be judged."""
+"""The number of values of ε at which a claim with a profile is judged."""
 
 LEAST_DELTA = 2.0**-60
-"""Points of smaller δ are not worth judging at: no sample shows them."""
+"""Events are not judged where δ(ε) is smaller, because no sample can show so small a δ."""
 
 LARGEST_EPSILON = 512.0
 
@@ -180,7 +180,7 @@ LARGEST_EXPONENT = math.log(sys.float_info.max)
 
 
 def grid_of_points(delta_at: Callable[[float], float]) -> tuple[float, ...]:
-    """The ε at which events are judged by a profile: 0, and a geometric grid up to where δ is too small to be seen.
+    """Return the ε at which a profile judges events: 0, and a geometric grid up to where δ is too small to be seen.
 
     Each ε has three digits, so that messages print it exactly.
 
@@ -195,10 +195,10 @@ def grid_of_points(delta_at: Callable[[float], float]) -> tuple[float, ...]:
 
 
 def require_numbers(**values: object) -> None:
-    """Refuse what is not a finite number above 0.
+    """Raise an error unless each value is a finite number above 0. The keywords are the names in the message.
 
     Raises:
-        UsageError: one of them is out of range; a `UsageTypeError` where it is not a number.
+        UsageError: a value is out of range. If it is not a number, this is a `UsageTypeError`.
     """
     for name, value in values.items():
         if not (math.isfinite(number := require_real(name, value)) and number > 0):
@@ -206,7 +206,7 @@ def require_numbers(**values: object) -> None:
 
 
 def require_real(name: str, value: object) -> float:
-    """A number as a float; refused where it is not one."""
+    """Return a number as a float. Raise UsageTypeError, with `name` in its message, if it is not a number."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise UsageTypeError(f"{name} must be a number, not {value!r}")
     return float(value)
@@ -215,7 +215,7 @@ def require_real(name: str, value: object) -> float:
 def directions(
     first: tuple[Probability, Probability], second: tuple[Probability, Probability]
 ) -> tuple[tuple[Probability, Probability], ...]:
-    """The four inequalities of a claim for one event: for the event and its complement, each in both directions.
+    """Return the numbers in a claim's four inequalities: for an event and its complement, in both directions.
 
     Args:
         first: lower and upper bounds on P[E], numbers or arrays; both are P[E] if it is known.

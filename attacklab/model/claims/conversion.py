@@ -1,18 +1,18 @@
-"""What a bound on Rényi divergences implies of one event: a certified δ(ε), for (ε, δ)-DP.
+"""Converts a bound on Rényi divergences into a certified δ(ε), for (ε, δ)-DP.
 
-Of an event E with p = P[E] and q = Q[E], D_α(P‖Q) ≤ ε_α implies (data processing)
+For an event E with p = P[E] and q = Q[E], D_α(P‖Q) ≤ ε_α implies (data processing)
 
     p^α·q^(1−α) + (1−p)^α·(1−q)^(1−α) ≤ e^((α−1)·ε_α).
 
-The left side is convex, so it lies above its tangents: for any r > s ≥ 0, the ratios p/q and (1−p)/(1−q) where one
-touches,
+The left side is convex, so it lies above its tangents. The tangent that touches where p/q = r and (1−p)/(1−q) = s,
+for any r > s ≥ 0, implies
 
     α·(r^(α−1) − s^(α−1))·p − (α−1)·(r^α − s^α)·q ≤ e^((α−1)·ε_α) − α·s^(α−1) + (α−1)·s^α.
 
-For x = s/r, r = e^ε·α/(α−1)·(1 − x^(α−1))/(1 − x^α) makes the two factors on the left E = e^ε apart: this bounds
-p − e^ε·q, for any order and any x. The best are searched in floating point, and the bound that they give is enclosed,
-so it holds however they were found. At x = 0 it is the conversion of Canonne, Kamath and Steinke 2020, proposition 12;
-over all x it loses nothing that one order in one direction says.
+With x = s/r and r = e^ε·α/(α−1)·(1 − x^(α−1))/(1 − x^α), the factor of q on the left is e^ε times the factor of p.
+This bounds p − e^ε·q, for any α and any x. A search in floating point chooses α and x, and interval arithmetic then
+encloses their bound, so the bound is certain. At x = 0 it is the conversion of Canonne, Kamath and Steinke 2020,
+proposition 12. The best x gives the best bound that one order in one direction implies.
 
 Sources: van Erven and Harremoës 2014, theorems 3 (a divergence grows with its order) and 13 (joint quasi-convexity);
 Asoodeh et al. 2021 (the best conversion of one order). The tangents are worked out here.
@@ -35,21 +35,21 @@ Doubles: TypeAlias = NDArray[np.float64]
 
 STEPS = np.linspace(-1.0, 1.0, 25)
 LEAST_FADE, FADED = 1e-6, 600.0
-"""What is tried first for −(α−1)·ln x: from the least to where s is below 1 and x^(α−1) as good as 0."""
+"""The search tries `fade` = −(α−1)·ln x from the first number to where s < 1 and x^(α−1) is at most e^−600."""
 
 ROUNDS, ZOOMS, NARROWER = 8, 12, 4.0
-"""Rounds of the search for each order, rounds around the best order, and the factor of each round."""
+"""Rounds of the search for each order, rounds around the best order, and how much each round narrows the search."""
 
 LARGEST_EXPONENT = 300.0
 
 
 class Tangent(NamedTuple):
-    """The best tangent that a search has found.
+    """A tangent, described by α and x, and the bound on δ(ε) that it implies.
 
     Attributes:
         less: α − 1.
         fade: −(α−1)·ln x.
-        log_delta: the logarithm of the bound that it gives, in doubles.
+        log_delta: the logarithm of the bound, computed in doubles.
     """
 
     less: float
@@ -58,14 +58,14 @@ class Tangent(NamedTuple):
 
 
 def delta_bound(claim: RenyiClaim, epsilon: float) -> Interval:
-    """A δ(ε) that the claim implies; the upper end is certified."""
+    """Return an interval whose upper end is a δ(ε) that the claim surely implies."""
     found = best_tangent(claim, epsilon)
     bound = tangent_bound(claim, found.less, found.fade, epsilon)
     return bound if bound.upper <= 1 else Interval.of(1)
 
 
 def tangent_bound(claim: RenyiClaim, less: float, fade: float, epsilon: Number) -> Interval:
-    """An upper bound on p − e^ε·q from one tangent; the bound holds for every tangent, good or bad."""
+    """Return the upper bound on p − e^ε·q from one tangent, for `less` and `fade` as in `Tangent`."""
     alpha, faded = Interval.of(less) + 1, (-Interval.of(fade)).exp()
     log_r = (1 / Interval.of(less)).log1p() + epsilon + (1 - faded).log()
     log_r = log_r - (1 - (-(alpha / less * fade)).exp()).log()
@@ -77,7 +77,7 @@ def tangent_bound(claim: RenyiClaim, less: float, fade: float, epsilon: Number) 
 
 @functools.lru_cache(maxsize=1 << 12)
 def best_tangent(claim: RenyiClaim, epsilon: float) -> Tangent:
-    """Search the tangent that gives the least δ: for each of some orders, and then around the best."""
+    """Search for the tangent with the least bound on δ(ε), first at each of some orders, then around the best."""
     less = np.array(claim.tried_orders) - 1
     widths = np.log((less * (epsilon + np.log1p(1 / less)) + FADED) / LEAST_FADE) / 2
     fades = LEAST_FADE * np.exp(widths)
@@ -97,7 +97,7 @@ def best_tangent(claim: RenyiClaim, epsilon: float) -> Tangent:
 def _least(
     claim: RenyiClaim, less: Doubles, fades: Doubles, widths: Doubles, epsilon: float
 ) -> tuple[Doubles, Doubles]:
-    """The fade around the given one that gives each order's least δ, and the logarithm of that."""
+    """For each order, search around its fade; return the fades of the least δ, and ln δ there."""
     rates = less * np.array([claim.bound(float(one) + 1).above() for one in less])
     tried = fades[:, np.newaxis] * np.exp(np.outer(widths, STEPS))
     with np.errstate(all="ignore"):  # of the smallest and the largest orders
@@ -108,7 +108,7 @@ def _least(
 
 
 def _log_bounds(less: Doubles, rates: Doubles, fades: Doubles, epsilon: float) -> Doubles:
-    """The logarithms of what `tangent_bound` gives, where nothing overflows on the way."""
+    """Return the logarithms of the bounds of `tangent_bound`, in doubles; infinity if s > 1."""
     alpha = less + 1
     log_r = epsilon + np.log1p(1 / less) + np.log(-np.expm1(-fades)) - np.log(-np.expm1(-fades * alpha / less))
     log_s = log_r - fades / less  # above 0 it is of no use

@@ -22,7 +22,7 @@ class GaussianDP(Claim):
         mu: μ, finite and above 0.
 
     Raises:
-        UsageError: it is out of range, or not a number.
+        UsageError: μ is out of range, or not a number.
     """
 
     kind = "gdp"
@@ -45,7 +45,7 @@ class GaussianDP(Claim):
 
 
 def gaussian_delta(epsilon: Number, mu: Interval) -> Interval:
-    """The δ at ε of N(0, 1) and N(μ, 1), with whatever precision is set; μ is Δ/σ of the Gaussian mechanism."""
+    """Return δ(ε) for N(0, 1) against N(μ, 1), at the set precision; μ = Δ/σ for the Gaussian mechanism."""
     half, shift = mu / 2, Interval.of(epsilon) / mu
     difference = (shift - half).normal_tail() - Interval.of(epsilon).exp() * (shift + half).normal_tail()
     return Interval(max(difference.lower, gmpy2.mpfr(0)), max(difference.upper, gmpy2.mpfr(0)))

@@ -1,11 +1,11 @@
-"""Any privacy profile: what an accountant computes, or a curve that somebody proved.
+"""Privacy profiles, such as a curve that an accountant computes or that somebody proved.
 
-A profile is kept as a table of (ε, δ(ε)), each of which the mechanism promises by itself. So a profile made from a
-function can be written as JSON and compared, and claims no more than the function does.
+A profile is kept as a table of pairs (ε, δ(ε)), and each pair is a claim. So a profile made from a function can be
+written as JSON and compared, and claims no more than the function does.
 
 Source: Balle, Barthe and Gaboardi 2018, 'Privacy Amplification by Subsampling' (privacy profiles). The interpolation
-adds up inequalities: with weights t and 1 − t, p − e^ε₁·q ≤ δ₁ and p − e^ε₂·q ≤ δ₂ bound p − e^ε·q for the ε between
-whose e^ε is the mean of the two.
+adds up inequalities: with weights t and 1 − t, p − e^ε₁·q ≤ δ₁ and p − e^ε₂·q ≤ δ₂ bound p − e^ε·q, where
+e^ε = t·e^ε₁ + (1 − t)·e^ε₂.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Profile(Claim):
 
     Args:
         curve: a function of ε that gives δ(ε), or a sequence of pairs (ε, δ).
-        name: what it is called in texts.
+        name: the name of the profile in messages.
 
     Raises:
         UsageError: a pair is out of range, two have the same ε, or δ is 1 everywhere.
@@ -65,7 +65,7 @@ class Profile(Claim):
         return cast(Curve, self.curve)
 
     def delta_at(self, epsilon: float) -> float:
-        """The least δ that the pairs imply, one by one or two neighbouring ones together, rounded up."""
+        """Return the least δ, rounded up, that a single pair or two neighbouring pairs imply at ε."""
         implied = [PrivacyClaim(*pair).delta_at(epsilon) for pair in self.pairs]
         place = bisect.bisect_left(self.pairs, (epsilon, -1.0))
         if 0 < place < len(self.pairs):
@@ -78,16 +78,16 @@ class Profile(Claim):
 
     @property
     def nominal(self) -> PrivacyClaim:
-        """The least of its ε at which δ is at most 10^−6, or its largest."""
+        """The pair with the least ε such that δ ≤ 10^−6, or the pair with the largest ε if there is none."""
         return PrivacyClaim(*next((pair for pair in self.pairs if pair[1] <= 1e-6), self.pairs[-1]))
 
     @property
     def points(self) -> tuple[float, ...]:
-        """The ε of its pairs."""
+        """The ε of each pair."""
         return tuple(epsilon for epsilon, _ in self.pairs)
 
     def _composed(self, answers: int) -> Profile:
-        """(mε, mδ) for every pair that still promises anything: all that holds whatever the mechanism is."""
+        """Basic composition: (mε, mδ) for every pair with m·δ below 1."""
         kept = tuple((answers * epsilon, answers * delta) for epsilon, delta in self.pairs if answers * delta < 1)
         if not kept:
             raise UsageError(f"{self.name} promises nothing of {answers} answers together (δ ≥ 1); take fewer answers")

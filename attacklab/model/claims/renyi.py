@@ -1,6 +1,6 @@
 """Claims on Rényi divergences: (α, ε)-RDP at one or many orders, and ρ-zCDP, which is (α, ρα)-RDP at every order α > 1.
 
-What they imply of one event is worked out in `conversion`; what takes several outcomes to see is left to exact laws.
+`conversion` computes what they imply for one event. A divergence of whole laws is checked with exact laws only.
 
 Sources: Mironov 2017, 'Rényi Differential Privacy' (definition 4, proposition 1); Bun and Steinke 2016,
 'Concentrated Differential Privacy' (definition 1.1, lemma 1.7).
@@ -20,25 +20,25 @@ from attacklab.model.errors import UsageError
 from attacklab.model.intervals import Interval
 
 LEAST_STEP, LARGEST_STEP = -20, 28
-"""A claim on all orders is used first at 1 + 2^(step/2), for these steps; for ρ below 2^−16 up to 64/√ρ. Larger orders
-matter only where doubles hold no δ: the best one is near √(ln(1/δ)/ρ).
+"""The first and the last step: a claim on all orders is tried at α = 1 + 2^(step/2), for ρ below 2^−16 up to 64/√ρ.
+Larger orders matter only for a δ too small for doubles, since the best order is near √(ln(1/δ)/ρ).
 """
 
 
 class RenyiClaim(Claim):
-    """What claims on Rényi divergences have in common."""
+    """The interface of claims on Rényi divergences."""
 
     @property
     @abstractmethod
     def tried_orders(self) -> Sequence[float]:
-        """The orders α with which a search begins; it goes on to others up to the largest."""
+        """The orders α at which a search begins. It then tries others, up to the largest of these."""
 
     @abstractmethod
     def bound(self, alpha: float) -> Interval:
-        """The most that the divergence of an order may be, ε_α."""
+        """Return ε_α, the bound on the divergence of order α."""
 
     def delta_at(self, epsilon: float) -> float:
-        """An upper bound on p − e^ε·q for any event, from the claim at its best order; rounded up."""
+        """Return an upper bound on p − e^ε·q for any event, from the best order found, rounded up."""
         return conversion.delta_bound(self, epsilon).above()
 
 
@@ -50,7 +50,7 @@ class ZeroConcentrated(RenyiClaim):
         rho: ρ, finite and above 0.
 
     Raises:
-        UsageError: it is out of range, or not a number.
+        UsageError: ρ is out of range, or not a number.
     """
 
     kind = "zcdp"
@@ -65,12 +65,12 @@ class ZeroConcentrated(RenyiClaim):
 
     @property
     def tried_orders(self) -> Sequence[float]:
-        """A grid of orders."""
+        """A geometric grid of α − 1."""
         last = max(LARGEST_STEP, 12 + math.ceil(-math.log2(self.rho)))
         return tuple(1 + 2.0 ** (step / 2) for step in range(LEAST_STEP, last + 1))
 
     def bound(self, alpha: float) -> Interval:
-        """ρ·α."""
+        """Return ρ·α."""
         return Interval.of(self.rho) * alpha
 
     def _composed(self, answers: int) -> ZeroConcentrated:
@@ -84,11 +84,11 @@ class Renyi(RenyiClaim):
 
     Args:
         alpha: the order, or several of them, each finite and above 1.
-        epsilon: the bound of each, as many, finite and above 0.
+        epsilon: the bound at each order, finite and above 0.
 
     Raises:
-        UsageError: one of them is out of range or not a number, an order stands there twice, or there are not as many
-            of one as of the other.
+        UsageError: a number is out of range or not a number, an order is named twice, or the numbers of orders and of
+            bounds differ.
     """
 
     kind = "rdp"
@@ -119,21 +119,21 @@ class Renyi(RenyiClaim):
 
     @property
     def orders(self) -> tuple[float, ...]:
-        """Its orders."""
+        """The orders α of the claim."""
         return cast(tuple[float, ...], self.alpha)
 
     @property
     def epsilons(self) -> tuple[float, ...]:
-        """The bounds of its orders."""
+        """The bound ε at each order."""
         return cast(tuple[float, ...], self.epsilon)
 
     @property
     def tried_orders(self) -> Sequence[float]:
-        """Its orders, and smaller ones."""
+        """The orders of the claim, and smaller ones."""
         return [1 + (alpha - 1) / 2 ** (step / 2) for alpha in self.orders for step in range(8)]
 
     def bound(self, alpha: float) -> Interval:
-        """The least ε of its orders of at least α: no divergence of a smaller order is larger."""
+        """Return the least ε among the orders of at least α, since a divergence grows with its order."""
         pairs = zip(self.orders, self.epsilons, strict=True)
         return Interval.of(min(epsilon for order, epsilon in pairs if order >= alpha))
 

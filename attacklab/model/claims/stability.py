@@ -1,4 +1,4 @@
-"""How far one record moves what a deterministic stage gives, as a claim.
+"""The claim of a deterministic stage: how far a change of one record moves its output.
 
 Source: McSherry 2009, 'Privacy Integrated Queries', on the stability of a transformation.
 """
@@ -16,7 +16,7 @@ from attacklab.model.errors import UsageError, Word
 
 
 class Metric(Word):
-    """What measures the distance between two outputs."""
+    """The distance between two outputs of a stage."""
 
     ABSOLUTE = "absolute"
     """|a − b| of two numbers."""
@@ -27,22 +27,22 @@ class Metric(Word):
     LINF = "linf"
     """The largest |aᵢ − bᵢ|."""
     SYMMETRIC = "symmetric"
-    """How many records only one of two lists or data frames has, counted with repetitions."""
+    """The number of records, with repetitions, that only one of two lists or data frames has."""
 
     @property
     def power(self) -> int:
-        """The power that makes a distance rational: 2 for l2, where a distance is a square root."""
+        """The power of a distance that is rational: 2 for l2, whose distances are square roots, else 1."""
         return 2 if self is Metric.L2 else 1
 
 
 @dataclass(frozen=True, slots=True)
 class Stability(Claim):
-    """The claim that neighbours' outputs lie at most so far apart; it promises no privacy by itself.
+    """The claim that the outputs on neighbours are at most `bound` apart. It promises no privacy by itself.
 
     Attributes:
         bound: the largest distance, exact.
-        metric: what measures it.
-        changes: how many records may differ.
+        metric: the distance.
+        changes: the number of records in which neighbours may differ.
     """
 
     kind = "stability"
@@ -60,7 +60,7 @@ class Stability(Claim):
         return f"{records} it by {float(self.bound):.12g} ({self.metric})"
 
     def delta_at(self, epsilon: float) -> float:  # noqa: ARG002 - no noise, no privacy
-        """1: nothing is promised of what an adversary learns."""
+        """Return 1, because stability is not a privacy claim."""
         return 1.0
 
     @property
@@ -70,7 +70,7 @@ class Stability(Claim):
 
     @property
     def points(self) -> tuple[float, ...]:
-        """None: no event is judged by it."""
+        """Empty, because no event is judged by a stability claim."""
         return ()
 
     def _composed(self, answers: int) -> NoReturn:
@@ -78,7 +78,7 @@ class Stability(Claim):
 
 
 def number_text(number: Fraction | float) -> str:
-    """A fraction for people: whole numbers and short fractions as they are, others in six digits."""
+    """Return a number as text: whole numbers and short fractions exactly, others in six digits."""
     if number == math.inf:
         return "∞"
     exact = Fraction(number)

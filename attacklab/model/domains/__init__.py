@@ -1,4 +1,4 @@
-"""Domains: on which inputs a claim holds, and the neighbouring pairs that follow from that."""
+"""Domains: the inputs on which a claim holds, and neighbouring pairs among them to try."""
 
 from attacklab.model.domains.domain import Domain
 from attacklab.model.domains.shapes import Categories, Graphs, Pattern, Queries, Records, Streams

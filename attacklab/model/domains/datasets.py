@@ -1,8 +1,8 @@
-"""Datasets of few different values, one record apart: the neighbours on which flaws of statistics and sums show.
+"""Datasets of few different values, one record apart: neighbours that show flaws of statistics and sums.
 
-Whatever a record is, the same places are worth a look: nothing against something; a record at either end among records
-at either end; the first, the middle and the last position; the first, second, third record of a value, where thresholds
-lie; and a record that repeats another.
+For records of any type, the same neighbours are worth a try: an empty dataset and one record; an extreme record among
+extreme records; a change at the first, the middle or the last position; one more record of a value, for each small
+count, because thresholds lie there; and a record that repeats another.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any, TypeAlias
 from attacklab.model.neighbours import Relation
 
 Datasets: TypeAlias = tuple[list[Any], list[Any], Relation]
-"""Two lists of records, and what makes them neighbours."""
+"""Two lists of records, and the relation by which they are neighbours."""
 
 RELATIONS = (Relation.ADD_REMOVE, Relation.SUBSTITUTE)
-"""What makes datasets of one record a person neighbours."""
+"""The relations for datasets with one record a person."""
 
 COUNTS = (*range(13), 16, 20, 24, 32, 50, 64, 100, 128, 200, 256, 500, 1000)
-"""How many records of a value there are besides the one that is added: thresholds often lie at a few or a round number.
+"""Numbers of records of a value, before one is added: thresholds often lie at small or round numbers.
 """
 
 FEW = 3
@@ -28,11 +28,11 @@ FEW = 3
 
 
 def at_ends(values: Sequence[Any], sizes: Iterable[int], relation: Relation) -> Iterator[Datasets]:
-    """Datasets that are all of one value, and a record of any of the values added, or put in place of the last.
+    """Yield datasets of `size` equal records with one more record of any value, against equal records only.
 
     Args:
-        values: of records, the usual ones first.
-        sizes: how many records there are besides the one that is added, or is replaced.
+        values: the values of records, the usual ones first.
+        sizes: the numbers of records besides the one that is added or replaced.
         relation: add-remove or substitute.
     """
     replaced = relation is Relation.SUBSTITUTE
@@ -42,7 +42,7 @@ def at_ends(values: Sequence[Any], sizes: Iterable[int], relation: Relation) -> 
 
 
 def at_places(low: Any, high: Any, size: int, relation: Relation) -> Iterator[Datasets]:
-    """The first, the middle or the last record is another, or one more, among equal, halved and alternating records."""
+    """Yield datasets (equal, halved, alternating) with the first, middle or last record replaced or inserted."""
     halves = [low] * (size // 2) + [high] * (size - size // 2)
     for base in ([low] * size, [high] * size, halves, [low, high] * (size // 2) + [low] * (size % 2)):
         for place in dict.fromkeys((0, size // 2, size - 1)):
@@ -55,13 +55,13 @@ def at_places(low: Any, high: Any, size: int, relation: Relation) -> Iterator[Da
 
 
 def at_counts(usual: Any, rare: Any, usual_count: int, most: int, relation: Relation) -> Iterator[Datasets]:
-    """One more record of a rare value than there are, among some usual ones: the counts at which thresholds lie.
+    """Yield count + 1 records of a rare value against count, among usual records, for each of `COUNTS`.
 
     Args:
         usual: the value of the usual records.
         rare: the value that is counted.
-        usual_count: how many usual records there are.
-        most: how many records there may be.
+        usual_count: the number of usual records.
+        most: the largest number of records of a dataset.
         relation: add-remove or substitute.
     """
     for count in COUNTS:
@@ -72,7 +72,7 @@ def at_counts(usual: Any, rare: Any, usual_count: int, most: int, relation: Rela
 
 
 def repeated(distinct: Sequence[Any], relation: Relation) -> Iterator[Datasets]:
-    """Two pairs: records that are all different against records with one repetition; and the reverse."""
+    """Yield datasets one record apart whose records are all different, or in which one value repeats."""
     values = list(distinct)
     if len(values) < FEW:
         return
@@ -88,6 +88,6 @@ def repeated(distinct: Sequence[Any], relation: Relation) -> Iterator[Datasets]:
 
 
 def interleaved(*families: Iterable[Datasets]) -> Iterator[Datasets]:
-    """One of each family in turn, so that a short list has some of all."""
+    """Yield one of each family in turn, so that the first few come from all families."""
     for turn in itertools.zip_longest(*families):
         yield from (datasets for datasets in turn if datasets is not None)

@@ -1,4 +1,4 @@
-"""A domain: on which inputs a target's claim holds. Attacks keep to it, and what happens outside it is not a flaw."""
+"""Domains: the inputs on which a target's claim holds. Attacks use no others, since failures on others are no flaw."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from attacklab.model.neighbours import NeighbouringPair, Relation, as_array, fin
 class Domain(Numbers):
     """The inputs of a target.
 
-    Its fields as a set of numbers say which answers, utilities or records the target takes; for a DATASET target, which
-    numbers its queries, records or streams are made of.
+    As a set of numbers it holds the answers, utilities or records that the target takes. For a DATASET target these are
+    the numbers in its queries, records or streams.
 
     Attributes:
         shape: what the input of a DATASET target looks like; None for the other kinds.
@@ -47,7 +47,7 @@ class Domain(Numbers):
         return self.shape.contains(input_, self)
 
     def covers(self, pair: NeighbouringPair) -> bool:
-        """Whether both inputs lie in the domain, and move between neighbours as it says."""
+        """Whether both inputs lie in the domain, and are neighbours in a way that its shape allows."""
         if not (self.contains(pair.first) and self.contains(pair.second)):
             return False
         if isinstance(self.shape, Queries):
@@ -55,10 +55,10 @@ class Domain(Numbers):
         return self.shape is None or pair.relation in self.shape.relations
 
     def pairs(self, relation: Relation | None) -> Iterator[NeighbouringPair]:
-        """Neighbouring pairs that follow from the shape, each once; none without a shape.
+        """Yield neighbouring pairs of this shape, each once. Without a shape, yield none.
 
         Args:
-            relation: that of the claim, None for every one that such inputs have.
+            relation: the relation of the claim; None for all relations that the shape has.
         """
         seen = set()
         for pair in () if self.shape is None else self.shape.pairs(relation, self):
@@ -68,10 +68,10 @@ class Domain(Numbers):
                 yield pair
 
     def adapted(self, pair: NeighbouringPair, sensitivity: float) -> NeighbouringPair | None:
-        """The pair, if the domain covers it, or else the nearest pair of neighbours in the domain, if there is one.
+        """Return the pair if the domain covers it, else the nearest covered pair, or None if there is none.
 
         Args:
-            pair: of answers, utilities or records.
+            pair: a pair of answers, utilities or datasets.
             sensitivity: the most that an answer or a utility moves between neighbours.
         """
         cast = NeighbouringPair(self.cast(pair.first), self.cast(pair.second), pair.relation)
@@ -89,7 +89,7 @@ class Domain(Numbers):
         return moved if self.covers(moved) and not np.array_equal(moved.first, moved.second) else None
 
     def to_json(self) -> dict[str, Any]:
-        """The domain as plain JSON values; only what differs from the defaults, its floats as hex strings."""
+        """Return the domain as plain JSON values: the fields not at their defaults, with floats as hex strings."""
         data = {
             field.name: _plain(getattr(self, field.name))
             for field in fields(self)
@@ -102,7 +102,7 @@ class Domain(Numbers):
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Domain:
-        """Read a domain.
+        """Read a domain from the JSON values of `to_json`.
 
         Raises:
             UsageError: a field is unknown, malformed or out of range.

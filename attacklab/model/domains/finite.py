@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from attacklab.model.errors import UsageError
 
 MOST_INPUTS = 100_000
-"""A list of more inputs than these is refused: nobody could wait for their laws."""
+"""A longer list of inputs raises an error, because finding their laws would take too long."""
 
 
 def all_utilities(outcomes: int, values: Sequence[float]) -> list[NDArray[Any]]:
     """Return every vector of utilities for 1 to `outcomes` outcomes, with each utility among `values`.
 
     Args:
-        outcomes: the most outcomes.
+        outcomes: the largest number of outcomes.
         values: the utilities, such as range(9).
 
     Raises:
@@ -36,7 +36,7 @@ def all_databases(records: int, values: Sequence[Any]) -> list[NDArray[Any]]:
     """Return every database of 0 to `records` records, with each record among `values`.
 
     Args:
-        records: the most records.
+        records: the largest number of records.
         values: numbers, or strings.
 
     Raises:

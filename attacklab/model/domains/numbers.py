@@ -1,4 +1,4 @@
-"""Which numbers a target takes: all of them, or integers, doubles, non-negative ones, those within bounds."""
+"""Sets of numbers that a target takes, such as integers, doubles, non-negative numbers, or numbers within bounds."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from attacklab.model.neighbours import as_array
 
 
 def as_bounds(bounds: Any, label: str = "bounds") -> tuple[float, float]:
-    """Bounds as floats: integers would make integer records, which cut the fraction off the other bound.
+    """Return two bounds as floats, because integer bounds would make arrays of integers, which cut off fractions.
 
     Raises:
-        UsageError: they are not finite, or not in order; a `UsageTypeError` where they are not two numbers.
+        UsageError: they are not finite, or not in order. If they are not two numbers, this is a `UsageTypeError`.
     """
     try:
         lower, upper = map(float, bounds)
@@ -39,8 +39,8 @@ class Numbers:
         non_negative: whether it holds no number below 0.
         bounds: the least and the largest number in it; None for no such limits.
         floats_only: whether its numbers come as doubles only, never as Python's or numpy's integers.
-        special: whether NaN and the infinities belong to it; None where the kind of the target decides: records of
-            sums and means may be such values unless the other fields exclude them, answers and utilities may not.
+        special: whether NaN and the infinities belong to it. None means: for records of sums and means, if integers,
+            non_negative and bounds are at their defaults; otherwise not.
     """
 
     integers: bool = False
@@ -61,20 +61,20 @@ class Numbers:
 
     @property
     def low(self) -> Fraction | None:
-        """The least number in it, if there is one."""
+        """The least number in the set; None if there is none."""
         lows = [] if self.bounds is None else [Fraction(self.bounds[0])]
         lows += [Fraction(0)] if self.non_negative else []
         return None if not lows else Fraction(math.ceil(max(lows))) if self.integers else max(lows)
 
     @property
     def high(self) -> Fraction | None:
-        """The largest number in it, if there is one."""
+        """The largest number in the set; None if there is none."""
         if self.bounds is None:
             return None
         return Fraction(math.floor(self.bounds[1])) if self.integers else Fraction(self.bounds[1])
 
     def holds(self, numbers: Any) -> bool:
-        """Whether a number, or every number of an array, belongs to it, by value and by type."""
+        """Whether a number, or every number of an array, is in the set, by value and by type."""
         values = as_array(numbers)
         whole = values.dtype.kind in "iu" or (values.dtype == object and all(type(item) is int for item in values.flat))
         if values.dtype != np.float64 if self.floats_only else not whole and values.dtype.kind != "f":
@@ -94,7 +94,7 @@ class Numbers:
         return bool((self.low is None or least >= self.low) and (self.high is None or largest <= self.high))
 
     def ends(self) -> tuple[float, float] | tuple[int, int]:
-        """Two numbers in it, the least and the largest if it is bounded; otherwise 0 and 1, or next to its one end."""
+        """Return the least and the largest number; without a bound on one side (or both), two numbers 1 apart."""
         low, high = self.low, self.high
         if low is None:
             low = Fraction(0) if high is None else high - 1
@@ -103,21 +103,21 @@ class Numbers:
         return self.typed(low), self.typed(high)
 
     def typed(self, value: Fraction) -> Any:
-        """A number as an input: a double, or an `int` where only integers are taken."""
+        """Return a number in the type of this set: an `int` if it holds only integers, else a double."""
         return int(value) if self.integers and not self.floats_only else float(value)
 
     def vector(self, values: Sequence[float]) -> np.ndarray[Any, np.dtype[Any]]:
-        """Numbers of it as an array of their type."""
+        """Return numbers of the set as an array of 64-bit integers or of doubles, as the set has them."""
         return np.array(values, dtype=np.int64 if self.integers and not self.floats_only else np.float64)
 
     @property
     def origin(self) -> Any:
-        """The number nearest to 0 in it, as an input."""
+        """The number in the set that is nearest to 0, in the type of the set."""
         value = Fraction(0) if self.low is None else max(Fraction(0), self.low)
         return self.typed(value if self.high is None else min(value, self.high))
 
     def cast(self, numbers: Any) -> Any:
-        """The same numbers in the type in which this set has them; as they are where that would change a value."""
+        """Return the same numbers in the type of this set, or unchanged if the conversion would change a value."""
         values = as_array(numbers)
         if self.floats_only:
             wanted: np.dtype[Any] = np.dtype(np.float64)
@@ -136,20 +136,20 @@ class Numbers:
         return same if values.ndim else same.item()
 
     def nearest(self, first: Any, second: Any, sensitivity: float | None) -> tuple[Any, Any] | None:
-        """The numbers of two inputs moved into this set.
+        """Move the numbers of two inputs into this set.
 
-        If there is a sensitivity, all numbers first move together as far as that brings them in. Numbers that are still
-        outside move to the nearest end, which brings no two numbers further apart.
+        With a sensitivity, all numbers first move by one shift, towards the set. Numbers that are still outside then
+        move to the nearest end, so no two numbers get further apart.
 
         Args:
             first: a number or a vector of numbers.
-            second: another.
-            sensitivity: the most that two numbers at one place may be apart; None for datasets, whose records stand
-                each for itself.
+            second: another number or vector.
+            sensitivity: the largest allowed difference of two numbers at one index; None for datasets, whose records
+                move independently.
 
         Returns:
-            The two, of the types that this set has; None where they hold values that are not finite, or where an
-            integer would not fit in 64 bits.
+            The two inputs in the types of this set; None if they hold values that are not finite, or if an integer
+            would not fit in 64 bits.
         """
         sides = [as_array(side) for side in (first, second)]
         whole = not self.floats_only and (self.integers or all(side.dtype.kind in "iuO" for side in sides))
@@ -195,7 +195,7 @@ class Numbers:
 
 
 def _brought_near(number: Any, second: Any, sensitivity: Fraction) -> Any:
-    """The second number, or one between the two where rounding has moved it too far."""
+    """Return the second number or, if it is further than the sensitivity from the first, one that is not."""
     if isinstance(number, int):
         reach = math.floor(sensitivity)
         return min(max(second, number - reach), number + reach)

@@ -1,8 +1,8 @@
-"""What the input of a DATASET target looks like, and the neighbouring pairs that follow from it.
+"""Shapes: what the input of a DATASET target looks like, and neighbouring pairs of that shape to try.
 
-The pairs are those on which published flaws show: nothing against something, a value that nobody else has, one more of
-what all have, and changes of all coordinates at once. Every pair is made by a constructor of `NeighbouringPair`, which
-checks it.
+The pairs are like those that show published flaws: an empty dataset and one record, a value that nobody else has, one
+more record of a common value, and changes of all coordinates at once. A constructor of `NeighbouringPair` makes, and so
+checks, every pair.
 
 Source: Ding, Wang, Wang, Zhang and Kifer 2018, 'Detecting Violations of Differential Privacy', table 2, for the
 patterns of query answers.
@@ -26,16 +26,16 @@ from attacklab.model.errors import UsageError, UsageTypeError, Word
 from attacklab.model.neighbours import NeighbouringPair, Relation, as_array
 
 MOST_NUMBERS = 100_000
-"""The most queries or steps of an input, and the most records of datasets that are tried."""
+"""The largest number of queries or steps of an input, and of records in the datasets to try."""
 
 MOST_RECORDS = 64
-"""How many records a dataset has at the most, unless the domain says more."""
+"""The largest number of records of a dataset, unless the domain says otherwise."""
 
 NAMES_TRIED = 3
-"""How many categories are tried as the one that a person has, besides the last."""
+"""The number of categories, besides the first and the last, that are tried as rare values."""
 
 DISTINCT = 8
-"""How many different values a dataset without repetition has, about."""
+"""About the number of values in a dataset without repetitions."""
 
 FAR = (1_000, -1_000, 1 << 20)
 """Extreme records to try, if the domain contains them."""
@@ -47,7 +47,7 @@ class Pattern(Word):
     ONE = "one"
     """One answer changes."""
     ALL = "all"
-    """All answers change by as much, in one direction."""
+    """All answers change in one direction."""
     HALVES = "halves"
     """Half of the answers go up and half go down."""
     ONE_AGAINST_REST = "one-against-rest"
@@ -59,9 +59,9 @@ class Queries:
     """The true answers to several queries, one number each.
 
     Attributes:
-        size: how many queries.
+        size: the number of queries.
         sensitivity: the most that any answer moves between neighbours.
-        patterns: how answers may move together.
+        patterns: the ways in which answers may move together.
     """
 
     form: ClassVar[str] = "queries"
@@ -83,7 +83,7 @@ class Queries:
         return as_array(input_).shape == (self.size,) and numbers.holds(input_)
 
     def neighbours(self, pair: NeighbouringPair) -> bool:
-        """Whether the answers move as one of the patterns says, and no further than the sensitivity."""
+        """Whether the answers differ by one of the patterns, and by no more than the sensitivity."""
         if pair.relation is not None:
             return False
         try:
@@ -102,7 +102,7 @@ class Queries:
         return max(map(abs, moves)) <= Fraction(self.sensitivity) and any(fits[pattern] for pattern in self.patterns)
 
     def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002 - none
-        """Each pattern up and down, from several answers: all alike, one ahead, in a row, far apart, halves."""
+        """Yield each pattern, up and down, from several vectors: equal, one ahead, ascending, one far ahead, halves."""
         step = self.sensitivity
         moves = [signed for pattern in self.patterns for move in self._moves(pattern) for signed in (move, -move)]
         bases = list(self._bases())
@@ -139,7 +139,7 @@ class Queries:
 
 
 class _Datasets:
-    """What the shapes share that have one record a person: how many there may be, and which datasets are tried."""
+    """Base of the shapes with one record a person: the allowed numbers of records, and the datasets to try."""
 
     least: int
     most: int
@@ -152,11 +152,11 @@ class _Datasets:
 
     @property
     def relations(self) -> tuple[Relation, ...]:
-        """Add-remove and substitute; only the latter where all datasets have one size."""
+        """Add-remove and substitute; only substitute if all datasets have one size."""
         return datasets.RELATIONS if self.least < self.most else (Relation.SUBSTITUTE,)
 
     def contains(self, input_: Any, numbers: Numbers) -> bool:
-        """Whether an input is a vector of such records."""
+        """Whether an input is a vector of allowed records, of an allowed length."""
         return as_array(input_).ndim == 1 and self.least <= len(input_) <= self.most and self._holds(input_, numbers)
 
     def _holds(self, records: Any, numbers: Numbers) -> bool:
@@ -165,7 +165,7 @@ class _Datasets:
     def _datasets(
         self, values: Sequence[Any], distinct: Sequence[Any], relation: Relation | None
     ) -> Iterator[datasets.Datasets]:
-        """Datasets one record apart, of some values (the usual one first, a rare one next) or of distinct ones."""
+        """Yield datasets one record apart, of `values` (a usual one, a rare one, others) or of `distinct` values."""
         usual, rare, *remaining = values
         least, most = self.least, min(self.most, max(self.least + 1, MOST_NUMBERS))
         tried = (least, least + 1, least + 2, 3, 16, (least + most) // 2, most - 1)
@@ -190,11 +190,11 @@ class _Datasets:
 
 @dataclass(frozen=True, kw_only=True)
 class Records(_Datasets):
-    """A dataset of numbers, one a person, for any statistic; the domain's bounds are those of a record.
+    """A dataset of numbers, one a person, for any statistic. Each record is a number of the domain.
 
     Attributes:
-        least: how few records there may be.
-        most: how many records there may be.
+        least: the least number of records.
+        most: the largest number of records.
     """
 
     form: ClassVar[str] = "records"
@@ -206,7 +206,7 @@ class Records(_Datasets):
         return numbers.holds(records)
 
     def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:
-        """Datasets of records at the ends of the domain and between, and far away where it has no end."""
+        """Yield pairs of datasets with records at the ends of the domain, between them, and extreme ones."""
         low, high = numbers.ends()
         between = dict.fromkeys(numbers.typed(_between(numbers, low, high, part)) for part in range(1, DISTINCT))
         far = [numbers.typed(Fraction(value)) for value in FAR]
@@ -219,12 +219,12 @@ class Records(_Datasets):
 
 @dataclass(frozen=True, kw_only=True)
 class Categories(_Datasets):
-    """A dataset of categories, one a person, such as survey answers; an input is a numpy array of strings.
+    """A dataset of categories, one a person, such as survey answers. An input is a numpy array of strings.
 
     Attributes:
         names: the categories.
-        least: how few records there may be.
-        most: how many records there may be.
+        least: the least number of records.
+        most: the largest number of records.
     """
 
     form: ClassVar[str] = "categories"
@@ -245,7 +245,7 @@ class Categories(_Datasets):
         return set(records) <= set(self.names)
 
     def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002
-        """Datasets in which one person has a category that others have, or that nobody else has."""
+        """Yield pairs of datasets in which one person has a category that others have, or that nobody else has."""
         tried = list(dict.fromkeys((*self.names[: 1 + NAMES_TRIED], self.names[-1])))
         widest = np.array(self.names).dtype
         for first, second, by in self._datasets(tried, self.names[:DISTINCT], relation):
@@ -254,10 +254,10 @@ class Categories(_Datasets):
 
 @dataclass(frozen=True, kw_only=True)
 class Streams:
-    """A sequence of numbers, one a step of time, of which neighbours differ in one step.
+    """A sequence of numbers, one for each step of time. Neighbours differ in one step.
 
     Attributes:
-        length: how many steps.
+        length: the number of steps.
     """
 
     form: ClassVar[str] = "streams"
@@ -273,7 +273,7 @@ class Streams:
         return as_array(input_).shape == (self.length,) and numbers.holds(input_)
 
     def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002 - one
-        """Streams that differ in one step. The other steps are all equal, two halves, alternating, or high then low."""
+        """Yield streams that differ in one step; the others are equal, in halves, alternating, or high then low."""
         low, high = numbers.ends()
         places = datasets.at_places(low, high, self.length, Relation.SUBSTITUTE)
         for first, second, by in datasets.interleaved(places, self._replaced(low, high)):
@@ -290,7 +290,7 @@ class Graphs:
     """Undirected graphs without loops, as symmetric matrices of booleans.
 
     Attributes:
-        nodes: the most nodes.
+        nodes: the largest number of nodes.
     """
 
     form: ClassVar[str] = "graphs"
@@ -302,7 +302,7 @@ class Graphs:
         _require_count("nodes", self.nodes, 2)
 
     def contains(self, input_: Any, numbers: Numbers) -> bool:  # noqa: ARG002 - there are none
-        """Whether an input is such a matrix."""
+        """Whether an input is such a matrix with an allowed number of nodes."""
         matrix = as_array(input_)
         return (
             matrix.dtype == np.bool_
@@ -313,7 +313,7 @@ class Graphs:
         )
 
     def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002
-        """Each of several edges and nodes of graphs without edges, paths, rings, stars, halves and complete graphs."""
+        """Yield graphs (empty, path, ring, star, bipartite, complete) with one edge flipped or one node removed."""
         for graph in self._graphs():
             if relation in (None, Relation.EDGE):
                 for start, end in dict.fromkeys(((0, 1), (0, len(graph) - 1), (len(graph) - 2, len(graph) - 1))):
@@ -344,7 +344,7 @@ SHAPES: tuple[type[Shape], ...] = (Queries, Records, Categories, Streams, Graphs
 
 
 def _between(numbers: Numbers, low: float, high: float, part: int) -> Fraction:
-    """A number of a domain between two others, this many of `DISTINCT` parts of the way."""
+    """Return low + (high − low)·part/`DISTINCT`, rounded down if the domain holds only integers."""
     value = Fraction(low) + (Fraction(high) - Fraction(low)) * Fraction(part, DISTINCT)
     return Fraction(math.floor(value)) if numbers.integers else value
 
