@@ -1,6 +1,6 @@
 """A security test-suite and attack lab for floating-point flaws in differential-privacy implementations.
 
-What this module exports is imported when it is first used, so that the pytest plugin costs nothing where it is not.
+A name that this module exports is imported when it is first used. So the pytest plugin costs nothing if it is not used.
 """
 
 # mypy: implicit-reexport
@@ -53,7 +53,7 @@ _EXPORTS = {
     "model.releases": "one_by_one",
     "model.targets": "Kind Target",
 }
-"""What each module of the package exports here."""
+"""The names that this package exports, by the module that defines them."""
 
 _HOMES = {name: module for module, names in _EXPORTS.items() for name in names.split()}
 

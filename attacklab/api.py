@@ -16,10 +16,10 @@ from attacklab.model.targets import Kind, Target
 from attacklab.reporting.screen import screen
 
 SETTINGS = inspect.signature(referee.audit).parameters.keys() - {"target"}
-"""What is said of the audit; all else is said of the target."""
+"""The options of `audit` that are settings of the audit; all others describe the target."""
 
 MORE = "the findings of this report, one by one"
-"""What shows more than the screen."""
+"""Where to see more than the screen, as the screen says it."""
 
 
 class Report(list[Finding]):
@@ -27,7 +27,7 @@ class Report(list[Finding]):
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict that the findings come to, the worst of those that decide."""
+        """The worst verdict of the findings that decide; NOT_APPLICABLE if there are no findings."""
         return next((finding.verdict for finding in decisive(self)), Verdict.NOT_APPLICABLE)
 
     @property
@@ -44,8 +44,8 @@ def audit(release: Target | Stage | Callable[..., Any], /, attacks: Any = None, 
 
     Args:
         release: a target; or a function of one value (and `rng`) that returns one noisy output; or a release or a
-            sampler, as `attacklab audit` takes them; or a stage, made by `Target.stage`, of which no sample is drawn.
-        attacks: which attacks run, all by default.
+            sampler, as `attacklab audit` takes them; or a stage, made by `Target.stage`, which is not sampled.
+        attacks: the attacks to run, all by default.
         **options: settings of `attacklab.auditing.referee.audit`, such as `seconds` and `seed`; for a stage, those of
             `attacklab.stages.search.stability`. For a function, its claim, such as `epsilon`, and what else a
             constructor of `Target` takes, such as `pairs` or `domain`. Its `kind` is "dataset" where these are pairs of

@@ -1,8 +1,8 @@
-"""Budgets that add up: exact rational numbers, and what m releases keep together.
+"""Composition of budgets: exact sums and quotients, and the least ε or δ of m releases together.
 
 Sources: Kairouz, Oh and Viswanath 2015, 'The Composition Theorem for Differential Privacy', theorem 3.3 and section 3:
-the least ε′ of m releases that are ε-DP each is that of m randomized responses; m releases that are (ε, δ)-DP each have
-at mε the least δ′ = 1 − (1 − δ)^m.
+m randomized responses are the worst case of m releases that are ε-DP each; for m releases that are (ε, δ)-DP each, the
+least δ′ at mε is 1 − (1 − δ)^m.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from attacklab.model.intervals import Interval
 
 
 def remaining(total: float, parts: Sequence[float]) -> Interval:
-    """What is left of a total, in ε of pure DP or ρ of zCDP, after some were spent."""
+    """Return `total` minus the sum of `parts`: what is left of a budget in ε of pure DP or ρ of zCDP."""
     return _rational(Fraction(total) - sum(map(Fraction, parts), Fraction(0)))
 
 
 def quotient(of: float, by: float) -> Interval:
-    """The share of a total in one of m releases; or from a sensitivity the ε of Laplace noise, or its scale."""
+    """Return of/by: a budget over m releases, or a sensitivity over the Laplace scale (ε) or over ε (the scale)."""
     return _rational(Fraction(of) / Fraction(by))
 
 
 def _rational(number: Fraction) -> Interval:
-    """A rational number as an interval; exact if the precision holds it."""
+    """Return a rational number as an interval, which is exact if the number fits some precision that is tried."""
     return refined(lambda: Interval.of(number), lambda interval: bool(interval.lower == interval.upper))
 
 
 def any_of(probability: Interval, tries: int) -> Interval:
-    """1 − (1 − p)^m as p·(1 + (1 − p) + … + (1 − p)^(m−1)), in which nothing cancels, by doubling m."""
+    """Enclose 1 − (1 − p)^m = p·(1 + (1 − p) + … + (1 − p)^(m−1)) without cancellation, by repeated doubling."""
     missed = 1 - probability
     power, total = Interval.of(1), Interval.of(0)
     for bit in bin(tries)[2:]:
@@ -44,9 +44,9 @@ def any_of(probability: Interval, tries: int) -> Interval:
 
 
 def group_delta(epsilon: float, delta: float, size: int) -> Interval:
-    """The least δ′ at size · ε that (ε, δ)-DP gives to a group, by the largest P[E] along a chain of neighbours.
+    """Enclose the least δ′ at size·ε that (ε, δ)-DP implies for a group: the largest P[E] after `size` steps from 0.
 
-    From a neighbour with P[E] = p to the next, P[E] is at most e^ε·p + δ, and 1 − P[E] at least e^−ε·(1 − p − δ).
+    One step is from a dataset with P[E] = p to a neighbour, where P[E] ≤ min(e^ε·p + δ, 1 − e^−ε·(1 − p − δ)).
     """
     growth, probability = Interval.of(epsilon).exp(), Interval.of(0)
     for _ in range(size):
@@ -57,10 +57,10 @@ def group_delta(epsilon: float, delta: float, size: int) -> Interval:
 
 
 def composed_epsilon(epsilon: float, releases: int, delta: float) -> Interval:
-    """The least ε′ at which m releases that are ε-DP each are (ε′, δ)-DP together.
+    """Enclose the least ε′ at which m releases that are ε-DP each are (ε′, δ)-DP together.
 
-    With the k likeliest events of m randomized responses, the ones with the fewest lies, P[E] ≤ e^ε′·Q[E] + δ asks for
-    ε′ ≥ ln((P[E] − δ)/Q[E]); the largest of these over all k is the ε′ that is needed.
+    Let E be the event that at most k of m randomized responses are lies. P[E] ≤ e^ε′·Q[E] + δ means
+    ε′ ≥ ln((P[E] − δ)/Q[E]). The least ε′ is the largest of these bounds over all k.
     """
     if delta == 0:
         return _rational(Fraction(epsilon) * releases)

@@ -1,13 +1,13 @@
-"""What ρ-zCDP implies, enclosed from both sides: no conversion may promise less than the lower bound.
+"""Bounds on the δ(ε) and ε(δ) that ρ-zCDP implies. A conversion that promises less than the lower bound is wrong.
 
-From above: what `attacklab.model.claims` certifies of ρ-zCDP. From below: a mechanism with two answers, of
-probabilities p and q of the first, that is certified to be ρ-zCDP. Where δ is small it is that in which the proof of
-Canonne, Kamath and Steinke 2020, proposition 12, ends: q = p·e^(−t) for t = ε + ln(1 + 1/λ) and p = e^(λ(λ+1)ρ − λt) at
-the best λ, which is α − 1. Elsewhere it is the event at which the tangent from above touches; where both directions of
-the claim bind, for a δ of 0.4 or more, bounds lie some per cent apart. A mechanism that gives the first answer less
-often, by the same part under both inputs, has as much less δ and has room to be certified in, because K(λ) =
-ln E[e^(λZ)] of the privacy loss Z is convex. On a cell [a, b] it is at most its chord, and ρλ(λ+1) is its own chord
-less ρ(λ−a)(b−λ); so K keeps below it where it does by ρ(b−a)²/4 at both ends.
+The upper bound is what `attacklab.model.claims` certifies for ρ-zCDP. The lower bound is a mechanism that is certified
+to be ρ-zCDP. It gives the first of two answers with probability p or q, by the input. If δ is small, it is the worst
+case of Canonne, Kamath and Steinke 2020, proposition 12: q = p·e^(−t) for t = ε + ln(1 + 1/λ) and p = e^(λ(λ+1)ρ − λt)
+at the best λ = α − 1. Otherwise it is the event at which the tangent of the upper bound touches. If both directions of
+the claim bind, for a δ of 0.4 or more, the bounds are some per cent apart. To leave room for the certificate, p and q
+are lowered by the same small share, which lowers δ by that share. The certificate: K(λ) = ln E[e^(λZ)] of the privacy
+loss Z is convex. On a cell [a, b], K is at most its chord, and ρλ(λ+1) is its own chord less ρ(λ−a)(b−λ). So K stays
+below ρλ(λ+1) if it is below by ρ(b−a)²/4 at both ends.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ AGREED = 1e-6
 """Bounds that differ by less than this part are close enough."""
 
 LEAST_MIXED = 60
-"""The probability of a witness's first answer is lowered by at least 2^−60 of itself."""
+"""The probability of the first answer is lowered by at least 2^−60 of itself, to leave room for the certificate."""
 
 LOG_ORDERS = (-28.0, 700.0)
 """The range of ln(α − 1) that is searched for the best order α of `conversion`."""
@@ -41,11 +41,11 @@ LEAST_LOGARITHM = -745.0
 """The logarithm of the least double above 0."""
 
 LARGE = 40.0
-"""From this λ(λ+1)ρ on the mechanism of proposition 12 is the best to more digits than those of a double."""
+"""If λ(λ+1)ρ is at least this, the mechanism of proposition 12 is the best one to more digits than a double has."""
 
 
 def delta(rho: float, epsilon: float) -> Interval:
-    """From the largest δ that some ρ-zCDP mechanism is known to have at ε to the least that is known to be enough."""
+    """Enclose the least δ at ε: some ρ-zCDP mechanism needs the lower end; the upper end is enough for all."""
     enough = min(delta_bound(ZeroConcentrated(rho), epsilon).upper, conversion(rho, epsilon).upper)
     return Interval(min(_witnessed(rho, epsilon), enough), enough)
 
@@ -77,7 +77,7 @@ def epsilon(rho: float, delta: float) -> Interval:
 
 
 def _witnessed(rho: float, epsilon: float) -> Any:
-    """The largest δ at ε that a mechanism with two answers is certified to have."""
+    """Return the largest δ at ε that a mechanism with two answers is certified to have."""
     p, q = two_answers(rho, epsilon)
     if not (q.lower > 0 and p.upper < 1):
         return gmpy2.mpfr(0)
@@ -92,7 +92,7 @@ def _witnessed(rho: float, epsilon: float) -> Any:
 
 
 def two_answers(rho: float, epsilon: float) -> tuple[Interval, Interval]:
-    """The probabilities of the first answer, single numbers, of nearly the worst mechanism that is ρ-zCDP."""
+    """Return p and q, the first answer's probabilities in nearly the worst ρ-zCDP mechanism, as exact intervals."""
     order = Interval.of(_best_order(rho, epsilon)) - 1
     exponent = _exponent(order, rho)
     if exponent.lower < LARGE:
@@ -105,7 +105,7 @@ def two_answers(rho: float, epsilon: float) -> tuple[Interval, Interval]:
 
 
 def _touched(rho: float, epsilon: float) -> tuple[float, float]:
-    """The p and q, in doubles, at which one order binds and which give nearly the largest p − e^ε·q."""
+    """Return doubles p and q at which ρ-zCDP holds with equality at one order, and p − e^ε·q is nearly the largest."""
     less, fade, _ = best_tangent(ZeroConcentrated(rho), epsilon)
     log_r = epsilon + math.log1p(1 / less) + math.log(math.expm1(-fade) / math.expm1(-fade * (less + 1) / less))
     most = math.expm1(less * (less + 1) * rho)
@@ -121,7 +121,7 @@ def _touched(rho: float, epsilon: float) -> tuple[float, float]:
 
 
 def conversion(rho: float, epsilon: Fraction | float) -> Interval:
-    """The δ(ε) of proposition 12: e^((α−1)(ρα−ε))·(1−1/α)^α/(α−1), at nearly the best order."""
+    """Enclose the δ(ε) of proposition 12, e^((α−1)(ρα−ε))·(1−1/α)^α/(α−1), at nearly the best order α."""
     order = Interval.of(_best_order(rho, float(epsilon)))
     less = order - 1
     return (less * (order * rho - epsilon) - order * (1 / less).log1p() - less.log()).exp()
@@ -141,12 +141,12 @@ def _best_order(rho: float, epsilon: float) -> float:
 
 
 def keeps(p: Interval, q: Interval, rho: float) -> bool:
-    """Certify D_α ≤ ρα for every α > 1 of the Bernoulli laws of p from those of q.
+    """Whether it is certified that D_α(Bernoulli(p) ‖ Bernoulli(q)) ≤ ρα for every α > 1.
 
     Args:
         p: the probability of the first answer, between 0 and 1.
-        q: the same under the neighbour.
-        rho: ρ.
+        q: the probability of the first answer on the neighbouring input.
+        rho: ρ, above 0.
     """
     losses = (p / q).log(), ((1 - p) / (1 - q)).log()
     largest = max(loss.upper for loss in losses)

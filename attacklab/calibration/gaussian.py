@@ -1,4 +1,4 @@
-"""The Gaussian mechanism: what δ it has at an ε, exactly, and what follows for its noise scale.
+"""The Gaussian mechanism: its exact δ at an ε, and its least noise scale.
 
 Source: Balle and Wang 2018, 'Improving the Gaussian Mechanism for Differential Privacy', theorem 8: the mechanism with
 sensitivity Δ and standard deviation σ is (ε, δ)-DP if and only if Φ(Δ/2σ − εσ/Δ) − e^ε·Φ(−Δ/2σ − εσ/Δ) ≤ δ. The
@@ -13,17 +13,17 @@ from attacklab.model.intervals import Interval
 
 
 def delta(epsilon: float, sigma: float, sensitivity: float) -> Interval:
-    """The least δ at which the Gaussian mechanism is (ε, δ)-DP, with whatever precision is set."""
+    """Enclose the least δ at which the Gaussian mechanism is (ε, δ)-DP, with the precision that is set."""
     return gaussian_delta(epsilon, Interval.of(sensitivity) / sigma)
 
 
 def sigma(epsilon: float, delta: float, sensitivity: float) -> Interval:
-    """The least σ at which the Gaussian mechanism is (ε, δ)-DP."""
+    """Enclose the least σ at which the Gaussian mechanism is (ε, δ)-DP."""
     return crossing(lambda scale: gaussian_delta(epsilon, Interval.of(sensitivity) / scale), delta)
 
 
 def epsilon(delta: float, sigma: float, sensitivity: float, releases: int = 1) -> Interval:
-    """The least ε at which m releases of the Gaussian mechanism are (ε, δ)-DP together."""
+    """Enclose the least ε at which this many releases of the Gaussian mechanism are (ε, δ)-DP together."""
     signal = Interval.of(releases).sqrt() * sensitivity / sigma
     if is_kept(lambda: gaussian_delta(0, signal), delta):
         return Interval.of(0)

@@ -1,4 +1,4 @@
-"""The arguments that formulas are asked for: adversarial, deterministic, the same for all formulas of a quantity.
+"""The arguments at which formulas are checked: adversarial, deterministic, the same for all formulas of a quantity.
 
 Extremes (ε of 1e-300 and 700, δ down to 1e-300), both sides of ε = 1, where the classical σ stops being valid, ordinary
 values, and their neighbouring doubles, at which a formula rounds in all directions.
@@ -20,7 +20,7 @@ THIRD = 1 / 3
 
 
 def neighbourhood(number: float, steps: int = 1) -> tuple[float, ...]:
-    """A double, and so many of its neighbours on either side."""
+    """Return a double, with `steps` neighbouring doubles on either side."""
     numbers = [number]
     for _ in range(steps):
         numbers = [math.nextafter(numbers[0], -math.inf), *numbers, math.nextafter(numbers[-1], math.inf)]
@@ -150,4 +150,4 @@ GRIDS: dict[str, tuple[dict[str, Any], ...]] = {
         "epsilon releases delta", product((1e-3, 0.1, 1.0, 10.0), (1, 2, 10, 100), (0.0, 1e-20, 1e-6, 1e-2))
     ),
 }
-"""The arguments of each quantity."""
+"""The sets of arguments of each quantity, by its name."""

@@ -1,8 +1,8 @@
-"""Holding a formula to the certified bounds of a quantity; the record has the schema `attacklab/calibration/1`.
+"""Check a formula against the certified bounds of a quantity. The record has the schema `attacklab/calibration/1`.
 
-Arguments and returned numbers travel as hex floats. The ends of the certified bound are longer than doubles, so that
-a shortfall of less than one unit in the last place is told: they stand as an integer significand and a power of two,
-`0x1fp-3`, which `float.fromhex` reads too.
+Arguments and returned numbers are written as hex floats. The ends of the certified bound are longer than doubles, so
+that a shortfall of less than one unit in the last place shows. They are written as an integer significand and a power
+of two, `0x1fp-3`, which `float.fromhex` reads too.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrationFinding:
-    """What is known of one number that the formula `name` of a quantity returned at some parameters.
+    """The verdict on one number that the formula `name` for a quantity returned at some parameters.
 
     The verdict is VIOLATED where the number is proved to be unsafe, PROVED where it is proved to be safe, INCONCLUSIVE
     between the two, NOT_APPLICABLE where the formula refused the arguments, ERROR where it failed. Where it returned no
@@ -55,12 +55,12 @@ class CalibrationFinding:
 
     @property
     def is_rounding(self) -> bool:
-        """Whether the number is refuted for less than `ROUNDING` of the bound."""
+        """Whether the number is refuted, but by less than `ROUNDING` of the bound."""
         return self.verdict is Verdict.VIOLATED and self.deviation < ROUNDING
 
     @property
     def deviation(self) -> float:
-        """By how much the number is unsafe at least, relative to the bound; 0 if it is not refuted."""
+        """The least relative distance of a refuted number from the bound; 0 if it is not refuted."""
         if self.verdict is not Verdict.VIOLATED or self.returned is None or self.bound is None:
             return 0.0
         return _deviation(self.returned, self.bound)
@@ -75,16 +75,16 @@ def record(findings: Sequence[CalibrationFinding]) -> dict[str, Any]:
 def calibrate(
     about: str | Quantity, function: Callable[..., object], *, name: str, grid: Iterable[Arguments] | None = None
 ) -> list[CalibrationFinding]:
-    """Hold a formula to certified bounds, without any sampling. Refuted numbers come first, the worst one before all.
+    """Check a formula against certified bounds, without sampling. Return its findings, the worst refuted number first.
 
     Args:
-        about: what the formula computes, or its name.
-        function: called with keyword arguments. It raises `ValueError` to refuse them.
-        name: of the formula, for the findings.
-        grid: the arguments to ask for; by default the ones of the quantity.
+        about: the quantity that the formula computes, or that quantity's name.
+        function: the formula, called with keyword arguments. It raises `ValueError` to refuse them.
+        name: the formula's name in the findings.
+        grid: the sets of arguments to check; by default, the quantity's grid.
 
     Raises:
-        UsageError: the formula needs a module that is not there.
+        UsageError: the formula needs a module that is not installed.
     """
     known = quantity(about) if isinstance(about, str) else about
     found = [_finding(known, function, name, arguments) for arguments in (known.grid if grid is None else grid)]
@@ -117,7 +117,7 @@ def _finding(about: Quantity, function: Callable[..., object], name: str, argume
 
 
 def _double(answer: object) -> float | None:
-    """The double that a formula returned; None where it is NaN or no double."""
+    """Return the double that a formula returned; None if it is NaN or not exactly a double."""
     if isinstance(answer, bool) or not isinstance(answer, Real):
         return None
     try:
@@ -138,7 +138,7 @@ def _judged(about: Quantity, number: float, bound: Interval) -> tuple[Verdict, s
 
 
 def _how_far(unsafe: Unsafe, number: float, bound: Interval) -> str:
-    """By how much a number outside of a bound is unsafe, at least."""
+    """Return text on how far, at least, a number outside the bound is on the unsafe side."""
     part, end = _deviation(number, bound), float(bound.lower if unsafe is Unsafe.TOO_SMALL else bound.upper)
     small, large = sorted((number, end))
     if part < ROUNDING:
@@ -149,13 +149,13 @@ def _how_far(unsafe: Unsafe, number: float, bound: Interval) -> str:
 
 
 def _looseness(number: float, bound: Interval) -> str:
-    """Says by how much a safe number exceeds what is needed, if that is more than a thousandth; else empty."""
+    """Return text on how far a safe number is from the bound, if that is more than a thousandth; else empty."""
     small, large = sorted((number, float(bound.upper if number >= bound.upper else bound.lower)))
     return f", loose by {large / small - 1:.2%}" if small > 0 and large > 1.001 * small else ""
 
 
 def _deviation(number: float, bound: Interval) -> float:
-    """How far a number outside of a bound is from it at least, as a part of its nearer end."""
+    """Return the least distance of a number outside the bound from its nearer end, relative to that end."""
     end = bound.lower if number < bound.lower else bound.upper
     if end == 0 or not math.isfinite(number):
         return math.inf
@@ -164,7 +164,7 @@ def _deviation(number: float, bound: Interval) -> float:
 
 
 def _hexadecimal(value: Any) -> Any:
-    """A number or several, as plain JSON values: doubles and MPFR numbers become hex floats."""
+    """Return a number, or a tuple of numbers, as plain JSON values: doubles and MPFR numbers become hex floats."""
     if isinstance(value, tuple):
         return [_hexadecimal(part) for part in value]
     if isinstance(value, float):

@@ -1,12 +1,12 @@
-"""What a composition loses: δ(ε) and ε(δ) between two certified numbers, by privacy-loss distributions on a grid.
+"""Certified bounds on δ(ε) and ε(δ) of a composition, by privacy-loss distributions on a grid.
 
-A release is a pair of laws, P and Q. All that matters of it is the convex function δ(t) = max P(E) − t·Q(E) of t = e^ε,
-and a composition has a larger one where a release has (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022, 'Connect
-the Dots', section 4). Two chains of straight lines with corners on a grid of ε enclose it. From above, a chain joins
-the points of δ at places of the grid. From below, each line is P(E) − t·Q(E) of the event E of a place, which no event
-exceeds, and the corners lie between places. Both errors fall with the square of the step. The mass that a chain gives
-to the loss ε is e^ε times by how much its slope changes there. Masses are integers over a power of two, rounded up or
-down, and polynomials of them are multiplied exactly. What lies beyond the grid is an infinite loss, or dropped.
+A release is a pair of laws, P and Q. All that matters is the convex function δ(t) = max P(E) − t·Q(E) of t = e^ε. If a
+release has a larger δ(t), so has the composition (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022, 'Connect the
+Dots', section 4). Two piecewise linear functions of t enclose δ(t). The upper one joins the values of δ at the points
+of a grid of ε. Each line of the lower one is P(E) − t·Q(E) ≤ δ(t), where E holds the outcomes that lose at least a grid
+point; its corners lie between grid points. Both errors fall with the square of the step. The mass of the loss ε is e^ε
+times the change of slope there. Masses are integers over a power of two, rounded up or down, and their polynomials are
+multiplied exactly. What lies beyond the grid is an infinite loss in the upper bound, and dropped in the lower one.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from attacklab.model.intervals import Interval
 LAWS = ("gaussian", "laplace", "discrete_gaussian", "discrete_laplace", "response")
 
 LOSSES = (2.0**-100, 2.0**10)
-"""The loss of a part lies between these."""
+"""The smallest and the largest `loss` that a part may have."""
 
 MOST_TERMS = 1 << 22
-"""The most values of discrete Gaussian noise that are not too rare to count."""
+"""Discrete Gaussian noise may have at most this many values on each side that are not negligible."""
 
 COARSE, FINER = 64, 8
-"""The number of cells of the first grid; and by what factor a finer grid may have more."""
+"""The number of cells of the first grid, and the largest factor by which one refinement multiplies it."""
 
 MOST_WORDS = 1 << 18
 """All masses of a composition together have at most this many words of 64 bits, unless the first grid has more."""
 
 SPARE_BITS, BEYOND_BITS = 48, 20
-"""A mass has `SPARE_BITS` bits more than δ; the mass beyond the grid is about 2^−BEYOND_BITS of δ."""
+"""The unit of a mass is at most 2^−SPARE_BITS of δ; the mass beyond the grid is about 2^−BEYOND_BITS of δ."""
 
 MOST_BITS = 1100
 """A mass never has more bits than this. So the enclosure of a δ below every double is not narrow."""
 
 CORNER = 0.5 - 2.0**-22
-"""Corners from below lie so many steps after a place: just before the middle, where single losses lie."""
+"""A corner of the lower bound lies this many steps after a grid point: just before the middle, where atoms lie."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ class Part:
     """Some releases of one kind in a composition.
 
     Attributes:
-        law: of the noise; or `response`, the randomized response, which no release of pure DP exceeds.
-        loss: of noise, the sensitivity over its σ or scale; of the response, its ε.
-        rate: each record takes part with this probability, independently of others (Poisson sampling).
-        count: how many releases there are.
-        sensitivity: of discrete noise, in its unit.
+        law: the law of the noise, or `response` for randomized response, the worst case of pure DP.
+        loss: the sensitivity over the σ or the scale of the noise; for `response`, ε.
+        rate: the probability that a record takes part, independently of others (Poisson sampling).
+        count: the number of releases.
+        sensitivity: for discrete noise, the sensitivity as a multiple of the noise's unit.
     """
 
     law: str
@@ -83,9 +83,9 @@ def delta(parts: Sequence[Part], epsilon: float, *, width: float = 1e-3) -> Inte
     """Enclose the least δ at which a composition is (ε, δ)-DP, for a record that is added or removed.
 
     Args:
-        parts: what is composed, in any order.
+        parts: the releases that are composed, in any order.
         epsilon: ε, at least 0.
-        width: of the enclosure, as a part of δ; it is wider where that takes more than `MOST_WORDS`.
+        width: the relative width of the enclosure. It is wider if this width takes more than `MOST_WORDS`.
 
     Raises:
         UsageError: a number is out of range, or python-flint is missing.
@@ -96,14 +96,14 @@ def delta(parts: Sequence[Part], epsilon: float, *, width: float = 1e-3) -> Inte
 
 
 def epsilon(parts: Sequence[Part], delta: float, *, width: float = 1e-4) -> Interval:
-    """Enclose the least ε at which a composition is (ε, δ)-DP; see `delta`; `width` is relative to ε."""
+    """Enclose the least ε at which a composition is (ε, δ)-DP. It works as `delta` does; `width` is relative to ε."""
     if not 0 < delta < 1:
         raise UsageError(f"delta must lie in (0, 1), not {delta}")
     return _refined(parts, lambda losses: losses.epsilon(delta), width, bits=math.ceil(-math.log2(delta)) + SPARE_BITS)
 
 
 def sampled_gaussian_epsilon(sigma: float, rate: float, steps: int, delta: float) -> Interval:
-    """Enclose the least ε of `steps` releases with Gaussian noise of σ times the sensitivity, on Poisson samples."""
+    """Enclose the least ε of `steps` Gaussian releases on Poisson samples; σ is `sigma` times the sensitivity."""
     return epsilon([Part("gaussian", 1 / Fraction(sigma), rate, steps)], delta)
 
 
@@ -145,7 +145,7 @@ def _refined(
 def _ends(
     parts: Sequence[Part], read: Callable[[_Losses], Interval], lower: Any, step: float, bits: int, is_removed: bool
 ) -> tuple[Any, Any, int]:
-    """What is read on one grid from below, or `lower` where no more can be, and from above; and how many words."""
+    """Return two bounds from `read` on one grid, the lower one at least `lower`, and the number of words of masses."""
     reaches = [(part.law, *_reach(part, bits)) for part in parts]
     farthest = max(-low if is_removed else high if law == "discrete_gaussian" else 0.0 for law, low, high in reaches)
     largest = max(high - low for _, low, high in reaches)
@@ -178,7 +178,7 @@ def _ball(number: Any) -> Any:
 
 
 def _mpfr(ball: Any) -> Any:
-    """The exact end of an enclosure."""
+    """Convert an end of an enclosure, which is an exact number of flint, to MPFR without rounding."""
     mantissa, exponent = ball.man_exp()
     exact = gmpy2.mpq(int(mantissa)) * gmpy2.mpq(2) ** int(exponent)
     return gmpy2.mpfr(exact, max(2, int(mantissa).bit_length()))
@@ -188,18 +188,18 @@ def _mpfr(ball: Any) -> Any:
 
 
 def _loss(rate: float, loss: Any) -> Any:
-    """The privacy loss with Poisson sampling at this rate, from the loss without sampling."""
+    """Return the privacy loss with Poisson sampling at this rate, from the loss without sampling."""
     return loss if rate == 1 else (rate * loss.expm1()).log1p()
 
 
 def _largest_loss(part: Part, is_removed: bool) -> Any:
-    """The largest loss that a release can have; infinite for Gaussian noise, unless the record may not be sampled."""
+    """Return the largest loss of a release; infinite for Gaussian noise, unless `is_removed` and the rate is < 1."""
     most = _ball(math.inf if "gaussian" in part.law else part.loss)
     return -_loss(part.rate, -most) if is_removed else _loss(part.rate, most)
 
 
 def _reach(part: Part, bits: int) -> tuple[float, float]:
-    """Between which losses nearly all of a release lies: all but 2^−bits under P above, and under Q below."""
+    """Return two losses between which nearly all of a release lies: 2^−bits of P lies above, and 2^−bits of Q below."""
     farthest = loss = float(part.loss)
     if "gaussian" in part.law:
         farthest *= math.sqrt(2 * bits * math.log(2)) + loss / 2
@@ -210,7 +210,7 @@ def _reach(part: Part, bits: int) -> tuple[float, float]:
 
 
 def _fitted(parts: Sequence[Part], step: float) -> float:
-    """A step near this one that fits the losses of the first part whose losses are evenly spaced."""
+    """Return a step near `step` that divides, or is a multiple of, the first part's spacing that is even."""
     for part in parts:
         low, high = _reach(part, SPARE_BITS)
         if part.law == "discrete_gaussian" and part.rate == 1:
@@ -224,7 +224,7 @@ def _fitted(parts: Sequence[Part], step: float) -> float:
 
 
 def _event(part: Part, loss: Any) -> tuple[Any, Any]:
-    """The probabilities, under P and under Q, of all outcomes whose privacy loss is at least `loss`.
+    """Return the probabilities, under P and under Q, of all outcomes whose privacy loss is at least `loss`.
 
     An outcome whose loss agrees with `loss` in nearly all bits may be counted on the wrong side.
     """
@@ -237,7 +237,7 @@ def _event(part: Part, loss: Any) -> tuple[Any, Any]:
 
 
 def _full_event(part: Part, loss: Any) -> tuple[Any, Any]:
-    """The same where every record takes part."""
+    """Return what `_event` does if every record takes part."""
     full, unit = _ball(part.loss), part.sensitivity if "discrete" in part.law else 1
     if part.law == "gaussian":
         root = _ball(2).sqrt()
@@ -257,7 +257,7 @@ def _full_event(part: Part, loss: Any) -> tuple[Any, Any]:
 
 @functools.lru_cache(maxsize=8)
 def _discrete_gaussian(sigma: Fraction, bits: int) -> Callable[[int], Any]:
-    """P[X ≥ k] of discrete Gaussian noise as a function of k, from sums of e^(−x²/2σ²)."""
+    """Return the function k → P[X ≥ k] for discrete Gaussian noise, from sums of e^(−x²/2σ²)."""
     flint = _flint()
     if float(sigma) * math.sqrt(2 * bits * math.log(2)) > MOST_TERMS:
         raise UsageError(f"discrete Gaussian noise with σ = {float(sigma):g} has too many values; take gaussian")
@@ -275,9 +275,9 @@ def _discrete_gaussian(sigma: Fraction, bits: int) -> Callable[[int], Any]:
 
 
 class Cells(NamedTuple):
-    """A release on a grid: the first place, the step to the next, and what events have under P and under Q.
+    """A release on a grid of losses, start + i·step.
 
-    An `event` holds the outcomes that lose at least so much; `events` are the ones of the places.
+    `event(loss)` returns P and Q of all outcomes that lose at least `loss`; `events` holds this for each grid point.
     """
 
     start: Any
@@ -286,13 +286,13 @@ class Cells(NamedTuple):
     events: list[tuple[Any, Any]]
 
     def odds(self, place: float) -> Any:
-        """The t of a place."""
+        """Return t = e^ε at ε = start + place·step."""
         return (self.start + self.step * place).exp()
 
     def heights_below(self) -> list[Any]:
-        """At t = 0, and at each corner, the lower one of the lines that meet there.
+        """Return the heights of the lower bound at t = 0 and at each corner, where the lower one of two lines counts.
 
-        A line that falls below 0 at its corner is replaced by that of the corner's own event.
+        A line that is not above 0 at its corner is replaced by the line of the corner's own event.
         """
         lines = []
         for i, (p, q) in enumerate(self.events[:-1]):
@@ -307,7 +307,7 @@ class Cells(NamedTuple):
         return [left, *((p - q * odds).min(next_p - next_q * odds) for (p, q, odds), (next_p, next_q, _) in ends)]
 
     def losses(self, bits: int, *, is_upper: bool) -> _Losses:
-        """The losses of places from above, or of corners from below, with masses of integers."""
+        """Return the losses with integer masses: at the grid points for an upper bound, at the corners for a lower."""
         unit, left = _ball(2) ** bits, _ball(1)
         if is_upper:
             heights = [p - q * self.odds(i) for i, (p, q) in enumerate(self.events)]
@@ -326,12 +326,12 @@ class Cells(NamedTuple):
 
 
 def _corners(heights: Sequence[Any], left: Any, step: Any) -> tuple[dict[int, Any], Any]:
-    """The masses at the corners of the lowest convex chain through the point (0, left) and under all others.
+    """Return the masses at the corners of the lower convex hull of some points, and a bound on the mass left out.
 
-    A point that may be a corner, or not, counts as none. What its mass may be goes to the corners beside it; the second
-    number that is returned is the most that all of these are together.
+    A point that is not certainly a corner does not count as one, and its mass goes to the corners beside it. The bound
+    that is returned is the most that all such masses can be together.
 
-    The next of the points with these heights is e^step times as far; `left` is the height at t = 0.
+    The points have these heights; each has a t that is e^step times the one before. `left` is the height at t = 0.
     """
     rises: dict[int, tuple[Any, Any]] = {}
 
@@ -359,7 +359,7 @@ def _corners(heights: Sequence[Any], left: Any, step: Any) -> tuple[dict[int, An
 
 
 def _cells(part: Part, step: float, bits: int, is_removed: bool) -> Cells:
-    """Put a release on a grid; a loss that has a mass of its own lies in the middle of a cell."""
+    """Put a release on a grid. A loss that has a mass of its own (an atom) lies in the middle of a cell."""
     low, high = _reach(part, bits + BEYOND_BITS - SPARE_BITS + part.count.bit_length())
     start, width = _ball(low - step / 2), _ball(step)
     last = math.ceil((high - float(start)) / step)
@@ -375,7 +375,7 @@ def _cells(part: Part, step: float, bits: int, is_removed: bool) -> Cells:
 
 
 class _Losses(NamedTuple):
-    """Losses start + i·step with masses over 2^bits, as a polynomial, and the mass of an infinite loss."""
+    """Losses start + i·step, with masses over 2^bits as a polynomial; `infinite` is the mass of an infinite loss."""
 
     start: Any
     step: Any
@@ -384,10 +384,10 @@ class _Losses(NamedTuple):
     infinite: int = 0
 
     def and_then(self, other: _Losses, spared: int, *, is_upper: bool) -> _Losses:
-        """The losses of both parts together.
+        """Return the losses of both parts together.
 
-        At both ends, losses of a mass of `spared` in all are moved to keep the list short: up (the largest to
-        infinity) if this bounds from above, else down (the smallest are dropped).
+        To keep the list short, losses with a mass of up to `spared` are moved at each end: up for an upper bound
+        (the largest to infinity), down for a lower bound (the smallest are dropped).
         """
         one = _flint().fmpz(1)
         masses, unit = self.masses * other.masses, _flint().fmpz(1 << self.bits)
@@ -403,7 +403,7 @@ class _Losses(NamedTuple):
         return _Losses(start, self.step, self.bits, kept.right_shift(under) + raised, infinite)
 
     def event(self, first: int) -> tuple[Any, Any]:
-        """P[loss ≥ l] and e^l·Q[loss ≥ l], where l is the loss at index `first`."""
+        """Return P[loss ≥ l] and e^l·Q[loss ≥ l], where l is the loss at index `first`."""
         flint = _flint()
         rest, unit = self.masses.right_shift(first), _ball(2) ** -self.bits
         p = _ball(rest(flint.fmpz(1)) + self.infinite) * unit
@@ -421,7 +421,7 @@ class _Losses(NamedTuple):
         return Interval(_mpfr(total.lower()), _mpfr(total.upper()))
 
     def epsilon(self, delta: float) -> Interval:
-        """Enclose the least ε at which the δ of these masses is small enough; every event asks for one."""
+        """Enclose the least ε at which the δ of these masses is at most `delta`."""
         first, digits = len(self.masses), self.bits + SPARE_BITS
         fade = int(((-self.step).exp() * _ball(2) ** digits).mid().floor().unique_fmpz())
         after, discounted = self.infinite - int(Fraction(delta) * (1 << self.bits)), 0
@@ -440,7 +440,7 @@ class _Losses(NamedTuple):
 
 
 def _composed(parts: Sequence[Part], cells: Sequence[Cells], bits: int, *, is_upper: bool) -> _Losses:
-    """Put all releases together on a grid, from above or below."""
+    """Return the losses of all releases together, for the upper or for the lower bound."""
     powers, spared = [], 1 << (SPARE_BITS - BEYOND_BITS)
     for part, release in zip(parts, cells, strict=True):
         power, done = (once := release.losses(bits, is_upper=is_upper)), 1

@@ -1,4 +1,4 @@
-"""The quantities that a formula can be held to: its arguments, what is certified, and which side is unsafe."""
+"""The quantities that a formula can compute: their arguments, their certified bounds, and which side is unsafe."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Arguments: TypeAlias = Mapping[str, Argument]
 
 
 class Unsafe(enum.StrEnum):
-    """The side on which a returned number promises what the mechanism does not keep."""
+    """The side of the bound on which a formula's number promises more than the mechanism keeps."""
 
     TOO_SMALL = "too small"
     TOO_LARGE = "too large"
@@ -43,7 +43,7 @@ RANGES: Mapping[str, tuple[float, float, str]] = {
     "threshold": (2, LARGEST, "at least 2"),
     "selection_delta threshold": (1.0, LARGEST, "at least 1"),
 }
-"""The least and the largest value of each argument, of one quantity or of any, and both in words."""
+"""The least and the largest value of an argument, and the range in words, by ARGUMENT or by "QUANTITY ARGUMENT"."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,13 @@ class Quantity:
     """A number that formulas compute from a claim or a noise scale.
 
     Attributes:
-        name: as the command line calls it; a formula is called with keyword arguments of the names in its grid.
+        name: the name on the command line. A formula is called with keyword arguments, named as in the grid.
         meaning: what the certified bound is, in one line.
-        enclose: the certified bound from these arguments. No number beyond it on the unsafe side is safe, and every
-            number beyond it on the other side is; where the best possible number is not known exactly, the interval
-            reaches from the one to the other.
-        source: of the theorem.
-        unsafe: on which side of the bound a returned number is unsafe.
+        enclose: a function from these arguments to the certified bound, an interval. Every number beyond it on the
+            unsafe side is unsafe, and every number beyond it on the other side is safe. Where this changes need not
+            be known exactly: it is in the interval.
+        source: the source of the theorem.
+        unsafe: the side of the bound on which a returned number is unsafe.
     """
 
     name: str
@@ -73,14 +73,14 @@ class Quantity:
 
     @property
     def signature(self) -> str:
-        """How a formula of it is called."""
+        """The call of a formula, such as `gaussian_sigma(epsilon, delta, sensitivity)`."""
         return f"{self.name}({', '.join(self.grid[0])})"
 
     def bound(self, arguments: Arguments) -> Interval:
-        """The certified bound at some arguments, computed once.
+        """Return the certified bound at some arguments. It is computed once and kept.
 
         Raises:
-            UsageError: they are not arguments of this quantity, or one is out of its range.
+            UsageError: these are not the arguments of this quantity, or one is out of its range.
         """
         if set(arguments) != set(self.grid[0]):
             raise UsageError(f"{self.signature} cannot be asked for {', '.join(arguments) or 'nothing'}")
@@ -179,7 +179,7 @@ QUANTITIES = tuple(Quantity(*row, Unsafe.TOO_LARGE if row[0] in _TOO_LARGE else 
 
 
 def quantity(name: str) -> Quantity:
-    """The quantity of a name; a `UsageError` that names the nearest, or all, where there is none."""
+    """Return the quantity with a name. If there is none, raise a `UsageError` that names a similar one, or all."""
     known = {entry.name: entry for entry in QUANTITIES}
     if name in known:
         return known[name]

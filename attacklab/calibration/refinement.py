@@ -1,4 +1,4 @@
-"""Enclosures as narrow as a question needs: more bits where digits cancel, and bisection where a condition flips."""
+"""Enclosures as narrow as needed: more bits if digits cancel, and bisection to find where a condition changes."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ OCTAVES = (-1075, 1024)
 """Every double above 0 lies between these powers of two."""
 
 KNOWN_BITS = 108
-"""To how many bits a crossing is found, where no more are asked for."""
+"""The number of bits to which `crossing` finds a number, by default."""
 
 
 def refined(enclose: Callable[[], Interval], is_enough: Callable[[Interval], bool]) -> Interval:
-    """Enclose a number with more and more bits, until an interval is enough, or with the most that are tried."""
+    """Call `enclose` with each of `PRECISIONS` until `is_enough` accepts the interval. Return the last interval."""
     interval = Interval.of(0)
     for bits in PRECISIONS:
         with precision(bits):
@@ -36,12 +36,12 @@ def refined(enclose: Callable[[], Interval], is_enough: Callable[[Interval], boo
 
 
 def is_narrow(interval: Interval) -> bool:
-    """Whether an interval tells its number to 100 bits."""
+    """Whether the relative width of an interval is at most `NARROW`."""
     return bool(interval.upper - interval.lower <= abs(interval.lower) * NARROW)
 
 
 def is_kept(enclose: Callable[[], Interval], threshold: float) -> bool | None:
-    """Whether a number is at most a threshold; None where no precision tells."""
+    """Whether a number is at most a threshold; None if no precision decides this."""
     interval = refined(enclose, lambda interval: bool(interval.upper <= threshold or interval.lower > threshold))
     if interval.upper <= threshold:
         return True
@@ -49,10 +49,10 @@ def is_kept(enclose: Callable[[], Interval], threshold: float) -> bool | None:
 
 
 def crossing(enclose: Callable[[Fraction], Interval], threshold: float, bits: int = KNOWN_BITS) -> Interval:
-    """Find where a decreasing function of positive numbers comes down to a threshold above 0.
+    """Enclose the number at which a decreasing function of positive numbers falls to a threshold above 0.
 
-    The function, enclosed at both ends, is above the threshold at the lower one and not above it at the upper one. The
-    upper end is infinite where no double is large enough.
+    The function is certainly above the threshold at the lower end, and certainly not above it at the upper end. The
+    upper end is infinite if no double is large enough.
     """
 
     def keeps(number: Fraction) -> bool | None:
@@ -68,5 +68,5 @@ def crossing(enclose: Callable[[Fraction], Interval], threshold: float, bits: in
 
 
 def exact(end: Any) -> Fraction:
-    """The rational number that a finite MPFR number is."""
+    """Return a finite MPFR number as a fraction, without rounding."""
     return Fraction(*map(int, end.as_integer_ratio()))

@@ -1,7 +1,7 @@
 """Bounds on the ε that (α, ε_α)-RDP implies at δ: the known conversion above, a mechanism of two answers below.
 
-Source: Canonne, Kamath and Steinke 2020, proposition 12: ε = ε_α + ln(1 − 1/α) − ln(αδ)/(α − 1). Its proof ends in an
-answer of probability αδ under one input.
+Source: Canonne, Kamath and Steinke 2020, proposition 12: ε = ε_α + ln(1 − 1/α) − ln(αδ)/(α − 1). The worst case in its
+proof gives an answer with probability αδ under one input.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from attacklab.model.bisection import least
 from attacklab.model.intervals import Interval
 
 HALVINGS = 1 << 20
-"""The probability of the answer under the other input is found to this part of its logarithm."""
+"""The probability under the other input is searched on a grid of its logarithm, with this many steps."""
 
 
 def epsilon(alpha: float, rdp: float, delta: float) -> Interval:
-    """From the largest ε at which a mechanism with (α, rdp)-RDP is known not to have δ to the least that is enough."""
+    """Enclose the least ε at δ: some (α, rdp)-RDP mechanism needs the lower end; the upper end is enough for all."""
     order, less = Interval.of(alpha), Interval.of(alpha) - 1
     enough = max(gmpy2.mpfr(0), (Interval.of(rdp) - (1 / less).log1p() - (order * delta).log() / less).upper)
     return Interval(min(enough, _witnessed(alpha, rdp, delta)), enough)
 
 
 def _witnessed(alpha: float, rdp: float, delta: float) -> Any:
-    """The ε of two answers: the p of the first is best for a small δ, and q is the least that is certified."""
+    """Return the ε that two answers need. The first has probability p, best for small δ, or q, the least certified."""
     p = Interval.of(min(Fraction(alpha) * Fraction(delta), 1 - Fraction(1, 1 << 20)))
     p = Interval(p.lower, p.lower)
     most = ((Interval.of(alpha) - 1) * rdp).exp().lower

@@ -1,10 +1,10 @@
 """Tails of the noise that mechanisms add, always P[X > t], and the δ of a threshold on noisy counts.
 
-A mechanism that releases a key if its noisy count reaches a threshold T tells that the key is there. One person who
-alone has m keys, each once, changes whether any of them appears with probability 1 − (1 − p)^m for p = P[1 + X ≥ T];
-that is the δ which such a release needs at least (Korolova et al. 2009; Rogers 2023, algorithm 1). The mass at the
-threshold itself belongs to it: P[1 + X ≥ T] = P[X > T − 2] for integers.
-All but `threshold_gaussian` are enclosed with whatever precision is set.
+If a mechanism releases a key when its noisy count reaches a threshold T, a released key is known to be in the data. Let
+one person alone have m keys, each once. One of these appears with probability 1 − (1 − p)^m, where p = P[1 + X ≥ T],
+and without this person none can. So δ is at least this probability (Korolova et al. 2009; Rogers 2023, algorithm 1).
+The mass at the threshold itself is included: P[1 + X ≥ T] = P[X > T − 2] for integers.
+All functions but `threshold_gaussian` compute with the precision that is set.
 
 Source of the discrete laws: Ghosh, Roughgarden and Sundararajan 2009; Canonne, Kamath and Steinke 2020.
 """
@@ -20,21 +20,21 @@ from attacklab.model.claims.gaussian import gaussian_delta
 from attacklab.model.intervals import Interval
 
 NEGLIGIBLE = 2.0**-120
-"""A series is summed until the bound on its rest is at most this fraction of the sum."""
+"""A series is summed until the bound on its remainder is at most this fraction of the sum."""
 
 
 def laplace(scale: float, tail: float) -> Interval:
-    """P[X > t] for Laplace noise and t ≥ 0: e^(−t/s)/2."""
+    """Enclose P[X > t] = e^(−t/s)/2 for Laplace noise of scale s and t ≥ 0."""
     return (-(Interval.of(tail) / scale)).exp() * 0.5
 
 
 def gaussian(scale: float | Interval, tail: float | Interval) -> Interval:
-    """P[X > t] for Gaussian noise."""
+    """Enclose P[X > t] for Gaussian noise; `scale` is σ."""
     return (Interval.of(tail) / scale).normal_tail()
 
 
 def discrete_laplace(scale: float, tail: int) -> Interval:
-    """P[X > t] for discrete Laplace noise."""
+    """Enclose P[X > t] for discrete Laplace noise, P[X = x] ∝ e^(−|x|/s)."""
     if tail < 0:
         return 1 - discrete_laplace(scale, -tail - 1)
     decay = Interval.of(1) / scale
@@ -42,23 +42,23 @@ def discrete_laplace(scale: float, tail: int) -> Interval:
 
 
 def discrete_gaussian(scale: float, tail: int) -> Interval:
-    """P[X > t] for discrete Gaussian noise."""
+    """Enclose P[X > t] for discrete Gaussian noise, P[X = x] ∝ e^(−x²/2σ²); `scale` is σ."""
     if tail < 0:
         return 1 - discrete_gaussian(scale, -tail - 1)
     return _terms_from(scale, tail + 1) / (_terms_from(scale, 1) * 2 + 1)
 
 
 def threshold_delta(tail: Callable[[float, int], Interval], scale: float, threshold: int, keys: int) -> Interval:
-    """The δ of a threshold on counts with noise of such a tail."""
+    """Enclose the δ of a threshold on integer counts, if noise has this tail and a person has up to `keys` new keys."""
     return any_of(tail(scale, threshold - 2), keys)
 
 
 def selection_delta(epsilon: float, sigma: float | Interval, threshold: float | Fraction, l0: int) -> Interval:
-    """The least δ at ε of releasing the keys with their counts, plus Gaussian noise, that exceed a threshold.
+    """Enclose the least δ at ε of releasing keys with their counts plus Gaussian noise, if these exceed a threshold.
 
-    A person has l0 keys, each once. Any number of them are new; each of those exceeds the threshold with p, and where
-    one does all is lost. If none does, which has probability s under one input and 1 under the other, the counts of the
-    other keys are left, which nobody needs to cut off: they are Gaussian noise with sensitivity √(number of keys).
+    A person has l0 keys, each once, and j of them are new. A new key exceeds the threshold with probability p, and then
+    the person is exposed. None does with probability (1 − p)^j under one input and 1 under the other. Then the other
+    l0 − j counts remain. At worst none of these is cut off: they have Gaussian noise and sensitivity √(l0 − j).
     """
     missed = 1 - gaussian(sigma, Interval.of(threshold) - 1)
     none, worst = Interval.of(1), Interval.of(0)
@@ -75,16 +75,16 @@ def selection_delta(epsilon: float, sigma: float | Interval, threshold: float | 
 
 
 def threshold_gaussian(epsilon: float, delta: float, l0: int) -> Interval:
-    """The least threshold that keeps (ε, δ) where σ is the least that keeps (ε, δ/2)."""
+    """Enclose the least threshold at which `selection_delta` is at most δ, with the least σ that is (ε, δ/2)-DP."""
     sigma = crossing(lambda scale: gaussian_delta(epsilon, Interval.of(l0).sqrt() / scale), delta / 2)
     return crossing(lambda threshold: selection_delta(epsilon, sigma, threshold, l0), delta, KNOWN_BITS // 2)
 
 
 def threshold_laplace(epsilon: float, delta: float, l0: int) -> Interval:
-    """The least threshold that keeps (ε, δ) where the scale of the noise is l0/ε.
+    """Enclose the least threshold that is (ε, δ)-DP with Laplace noise of scale l0/ε.
 
-    A new key may appear with p, where 1 − (1 − p)^l0 ≤ δ. The counts of other keys cost ε/l0 each. So if j keys are new
-    and none of them appears, Q[E] is at least e^(−ε + jε/l0)·(1 − p)^j·P[E], which asks for no more than 1 − (1 − p)^j.
+    A new key may appear with probability p if 1 − (1 − p)^l0 ≤ δ. The count of any other key costs ε/l0. So if j keys
+    are new and none appears, Q[E] ≥ e^(−ε + jε/l0)·(1 − p)^j·P[E], which needs a δ of at most 1 − (1 − p)^j.
     """
     appears = 1 - ((1 - Interval.of(delta)).log() / l0).exp()
     scale = Interval.of(l0) / epsilon
@@ -92,9 +92,9 @@ def threshold_laplace(epsilon: float, delta: float, l0: int) -> Interval:
 
 
 def _terms_from(scale: float, least: int) -> Interval:
-    """The sum of e^(−x²/2σ²) over integers x from `least` on, for `least` of at least 1.
+    """Enclose the sum of e^(−x²/2σ²) over integers x ≥ `least`, where `least` ≥ 1 and `scale` is σ.
 
-    From x on each term is at most e^(−(2x + 1)/2σ²) of the one before, so a geometric series bounds the rest.
+    After x, each term is at most e^(−(2x + 1)/2σ²) times the term before, so a geometric series bounds the remainder.
     """
     variance = Interval.of(scale) * scale * 2
     term = (-(Interval.of(least * least) / variance)).exp()

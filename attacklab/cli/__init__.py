@@ -3,8 +3,8 @@
 To add a command, write a module in this package with a function `command` and add a line to `COMMANDS`. A command's
 module is imported only when that command is used, so it may import at its top whatever it needs.
 
-Exit statuses are those of `Status`. A user's mistake ends in one line on standard error, a bug in a traceback; the
-status of both is 2.
+`Status` lists the exit statuses. A user's mistake ends in one line on standard error, and a bug ends in a traceback.
+The status of both is 2.
 """
 
 import importlib
@@ -46,7 +46,7 @@ COMMANDS = (
 
 
 class _OnDemand(TyperGroup):
-    """Commands that are known by their summaries until one of them is used."""
+    """The group of all commands. It imports a command's module only when that command is used."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name, known, rest = super().resolve_command(ctx, args)
@@ -79,7 +79,7 @@ def _application(**rest: Any) -> typer.Typer:
 
 
 def command_of(command: Command) -> Any:
-    """The command as click has it, with its parameters."""
+    """Import a command's module, and return the command as a click command with its parameters."""
     alone, module = _application(), importlib.import_module(f"{__name__}.{command.module}")
     alone.command(command.name, cls=_Grouped)(getattr(module, command.function))
     return get_command(alone)

@@ -66,7 +66,7 @@ def _each(
     files: Files,
     verbose: bool | None,
 ) -> tuple[Audited, bool]:
-    """The findings of each target, and whether one of several could not be loaded, which is said."""
+    """Return the findings of each target, and whether one of several could not be audited; print an error for it."""
     audited: Audited = []
     place, failed = targets[0].place, False
     with _interruptible(lambda refuted: files.write([*audited, (place, refuted)], verbose)), only_findings_on_output():
@@ -90,7 +90,7 @@ def _findings(
     options: Mapping[str, Any],
     refused: Sequence[str],
 ) -> list[Finding]:
-    """The findings of one target, by the attacks that were chosen or by all; a stage refuses some options."""
+    """Return one target's findings, by the chosen attacks or by all. `refused`: options in use that no stage takes."""
     elsewhere = asked.elsewhere()
     loaded = asked.load()
     if isinstance(loaded, Stage):

@@ -1,4 +1,4 @@
-"""`attacklab calibrate` and `attacklab vectors`: a formula or a program, held to many cases."""
+"""`attacklab calibrate` and `attacklab vectors`: check a formula or a program on many cases."""
 
 import contextlib
 from collections import Counter
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from attacklab.vectors.checking import CaseFinding
 
 SHOWN = 10
-"""Findings of one verdict that are printed of a long list."""
+"""At most this many findings of one verdict are printed."""
 
 QUANTITY, FORMULA = "What the formula computes [default: list all]", "path/file.py:function or package.module:function"
 PROGRAM, VECTORS = (
@@ -37,7 +37,7 @@ PROGRAM, VECTORS = (
 
 FOLDER = Path("vectors")
 COLUMNS = {Verdict.PROVED: 0, Verdict.NOT_DETECTED: 0, Verdict.VIOLATED: 1, Verdict.ERROR: 2, Verdict.NOT_APPLICABLE: 3}
-"""Where a verdict is counted: right, wrong, error, skipped."""
+"""The column in which a verdict is counted: right, wrong, error or skipped."""
 
 
 def calibrate(
@@ -91,7 +91,7 @@ def vectors(
 
 
 def _status(verdicts: set[Verdict], nothing: str) -> Status:
-    """The exit status. Prints the message `nothing` if no case was checked."""
+    """Return the exit status. Print the message `nothing` if no case was checked."""
     if Verdict.VIOLATED in verdicts:
         return Status.REFUTED
     if verdicts <= {Verdict.NOT_APPLICABLE}:

@@ -61,7 +61,7 @@ def run(
 
 
 def _measure(out: Console, lab: Path, names: Sequence[str] | None, settings: Settings, output: Path) -> None:
-    """Run the experiments of these names, and say what each found."""
+    """Run the experiments of these names, or of the packages of these names, and print how many verdicts each found."""
     known = experiments.load_experiments(lab)
     chosen: list[Experiment] = []
     for name in names or [FOLDER]:
@@ -78,7 +78,7 @@ def _measure(out: Console, lab: Path, names: Sequence[str] | None, settings: Set
 def _run(
     lab: Path, chosen: Sequence[Experiment], settings: Settings, output: Path
 ) -> Iterator[tuple[Experiment, Data]]:
-    """Run experiments, one a processor, in the order in which they end; those of `corpus` alone, for their clocks."""
+    """Run experiments, one per processor, and yield each when it ends; those in `corpus` run alone, for exact times."""
     together = [experiment for experiment in chosen if experiment.package != CORPUS]
     count = min(len(together), os.cpu_count() or 1)
     together = together if count > 1 else []

@@ -20,7 +20,7 @@ from attacklab.reporting.lab import CORPUS, FOLDER, is_lab
 from attacklab.reporting.wording import EXAMPLE, explanation
 
 WIDEST_NAME = 24
-"""A longer name has a line of its own."""
+"""A name with more characters than this has a line of its own."""
 
 TARGETS = f"{FOLDER}.targets"
 NAME = "attacks, libraries, experiments or targets; or a flaw by its name or code, such as AL04 [default: all]"

@@ -1,4 +1,4 @@
-"""What in a file looks like a mechanism, read from its source: nothing of it runs."""
+"""Find what looks like a mechanism in a Python file. The source is parsed, not run."""
 
 import ast
 import contextlib
@@ -8,17 +8,17 @@ from pathlib import Path
 from attacklab.loading.targets import CLAIM_PARAMETERS
 
 NUMBERS = {"answer", "count", "n", "number", "total", "true_answer", "true_count", "true_value", "value", "x"}
-"""Names of a parameter that takes one number."""
+"""Parameter names that mean that the parameter is one number."""
 
 AFTER_INPUT: tuple[list[str], ...] = ([], ["rng"], ["trials", "rng"])
-"""The parameters after the input, of a function of one value and of a release function."""
+"""The parameters that may follow the input: none or `rng` for one output, `trials` and `rng` for a release."""
 
 NOISE = ("random", "rng", "noise", "secrets", "laplace", "gauss")
-"""Words in the source of a function that draws."""
+"""Words that mark the source of a function that draws random numbers."""
 
 
 def line_of(file: Path, name: str) -> int:
-    """The line that defines the last word of a dotted name; 1 where that is not seen."""
+    """Return the line that defines the last part of a dotted name; 1 if it is not found."""
     return next((made.lineno for made in _named(file, name)), 1)
 
 
@@ -28,7 +28,7 @@ def takes_one_number(file: Path, name: str) -> bool:
 
 
 def commands_for(file: Path) -> list[str]:
-    """A command for each target of a file, and for each function that looks like a mechanism."""
+    """Return an audit command for each target in a file, and for each function that looks like a mechanism."""
     commands = []
     for name, made in _defined(file).items():
         options = ""
@@ -41,7 +41,7 @@ def commands_for(file: Path) -> list[str]:
 
 
 def _looks_like_mechanism(made: ast.stmt) -> bool:
-    """Whether it is a function of one input, and has a word in it that says that it draws."""
+    """Whether a statement defines a function of one input whose source has a word of `NOISE`."""
     required, source = _required(made), ast.unparse(made).lower()
     return (
         bool(required) and [each.arg for each in required[1:]] in AFTER_INPUT and any(map(source.__contains__, NOISE))
@@ -58,7 +58,7 @@ def _is_of_number(made: ast.stmt) -> bool:
 
 
 def _required(made: ast.stmt) -> list[ast.arg]:
-    """The parameters of a function that have no default, without `self`."""
+    """Return a function's parameters without a default, except `self`, `cls` and `bits`; empty for other statements."""
     if not isinstance(made, ast.FunctionDef):
         return []
     parameters = [*made.args.posonlyargs, *made.args.args]
@@ -72,7 +72,7 @@ def _named(file: Path, name: str) -> list[ast.stmt]:
 
 
 def _defined(file: Path) -> dict[str, ast.stmt]:
-    """The functions and variables of a file, by name, and methods by the name of an object or else of the class."""
+    """Return the functions, variables and methods of a file by name; a method as OBJECT.NAME, or else CLASS.NAME."""
     body: list[ast.stmt] = []
     with contextlib.suppress(OSError, SyntaxError, ValueError, RecursionError):
         body = ast.parse(file.read_bytes()).body

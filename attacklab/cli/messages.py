@@ -1,4 +1,4 @@
-"""What commands share: how they end, lines on standard error, names of things, and options."""
+"""What commands share: exit statuses, lines on standard error, look-up by name, and options."""
 
 import contextlib
 import difflib
@@ -19,7 +19,7 @@ CLAIM, INPUTS, BUDGET, WHERE, OUTPUT = "Claim", "Inputs", "Budget", "Where it ru
 
 
 def option(group: str, help_: str, *names: str, **rest: Any) -> Any:
-    """An option of a group in the help."""
+    """Return a typer option that the help shows in a group."""
     return typer.Option(*names, help=help_, rich_help_panel=group, **rest)
 
 
@@ -30,7 +30,7 @@ Verbose: TypeAlias = Annotated[bool | None, option(OUTPUT, "Print all, or one li
 
 
 class Status(enum.IntEnum):
-    """How a command ends."""
+    """The exit status of a command."""
 
     OK = 0  # nothing was refuted
     REFUTED = 1  # a claim was refuted, or a challenge is not solved
@@ -45,7 +45,7 @@ def say(line: str) -> None:
 
 
 def words_of(command: str) -> list[str]:
-    """The words of the program after --exec.
+    """Split the command after --exec into words, as a shell does.
 
     Raises:
         UsageError: a quotation in it does not end.

@@ -1,4 +1,4 @@
-"""What a command leaves behind: one screen or all findings on standard output, files, and the exit status."""
+"""The output of a command: one screen or all findings on standard output, files, and the exit status."""
 
 import contextlib
 import importlib
@@ -29,7 +29,7 @@ from attacklab.reporting.wording import claim_text, flaw_lines, judged_text, pai
 INDENT = " " * 4
 
 UNWRAPPED = 1_000_000
-"""The width of what is not a terminal, in columns: no line is that long."""
+"""The width of output that is not a terminal, in columns. No line is that long, so none is wrapped."""
 
 STANDARD_OUTPUT = Path("/dev/stdout")
 
@@ -40,7 +40,7 @@ COLOURS: dict[str, str] = {
     **dict.fromkeys((Outcome.ERROR, Verdict.ERROR), "bold yellow"),
     Outcome.PASS: "bold green",
 }
-"""Of what stands at the head of a line; a verdict that is not here has none."""
+"""The colours of outcomes, verdicts and notes at the start of a line. Other verdicts have no colour."""
 
 
 class _Console(Console):
@@ -50,12 +50,12 @@ class _Console(Console):
 
 
 def error_console() -> Console:
-    """Standard error."""
+    """Return a console that prints on standard error."""
     return _Console(stderr=True)
 
 
 def console() -> Console:
-    """Standard output, as wide as COLUMNS or the terminal says; without either, no line is wrapped."""
+    """Return a console for standard output, as wide as COLUMNS or the terminal; without either, it wraps no line."""
     out = _Console(markup=False, highlight=False, soft_wrap=True)
     if not re.fullmatch("0*[1-9][0-9]*", os.environ.get("COLUMNS", "")):
         out.width = shutil.get_terminal_size().columns if sys.stdout.isatty() else UNWRAPPED
@@ -63,7 +63,7 @@ def console() -> Console:
 
 
 def print_wrapped(out: Console, text: str, indent: str) -> None:
-    """Print a paragraph, each of its lines indented, at the console's width."""
+    """Print a paragraph, wrapped to the console's width, with `indent` before each line."""
     for line in wrapped(text, out.width, indent, indent):
         out.print(line)
 
@@ -74,16 +74,16 @@ Audited: TypeAlias = list[tuple[Place | None, list[Finding]]]
 
 @dataclass(frozen=True)
 class Files:
-    """The files that findings are written to. That they can be written is made sure before anything is measured.
+    """The files that findings are written to. Making this object checks that they can be written.
 
     Attributes:
         json: the option --json: a file, "-" for standard output, or None.
         sarif: the option --sarif.
         html: the option --html.
-        folder: where the command began; a target may go elsewhere when it is imported.
+        folder: the folder where the command began; a target may change the folder when it is imported.
 
     Raises:
-        UsageError: one of them cannot be written, or two are one.
+        UsageError: one of the files cannot be written, or two options name the same file.
     """
 
     json: str | None
@@ -107,11 +107,11 @@ class Files:
         importlib.import_module("scipy.special")
 
     def write(self, audited: Audited, verbose: bool | None) -> None:
-        """Write the files, then show the findings, unless standard output has the record.
+        """Write the files, then show the findings, unless the record goes to standard output.
 
         Args:
-            audited: the findings of each target; of one where a page of HTML is asked for.
-            verbose: whether to print all; False for the first line only, None for one screen.
+            audited: the findings of each target; with --html, of exactly one target.
+            verbose: True to print all findings, False for the first line only, None for one screen.
         """
         placed = [(finding, place) for place, findings in audited for finding in findings]
         texts = {"--json": to_text(record([finding for finding, _ in placed])), "--sarif": to_text(sarif_log(placed))}
@@ -123,10 +123,10 @@ class Files:
         self.leave(texts, lambda: show(audited, verbose))
 
     def leave(self, texts: Mapping[str, str], show: Callable[[], None]) -> None:
-        """Write a text to the file of each option, then call `show`, unless the record goes to standard output.
+        """Write the text of each option to its file. Then call `show`, or print the record if standard output gets it.
 
         Raises:
-            OSError: a file could not be written; the others were, and the findings printed.
+            OSError: a file could not be written; the other files were written, and the findings were printed.
         """
         failed = None
         for option, file in self._named().items():
@@ -152,7 +152,7 @@ class Files:
 
 @contextlib.contextmanager
 def only_findings_on_output() -> Iterator[None]:
-    """Send what a target, and whatever it calls or starts, writes to standard output to standard error meanwhile."""
+    """Redirect standard output to standard error while the context lasts, also for processes that a target starts."""
     sys.stdout.flush()
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):  # one of the two is closed
@@ -165,16 +165,16 @@ def only_findings_on_output() -> Iterator[None]:
 
 
 STATUSES = {Outcome.FAIL: Status.REFUTED, Outcome.PASS: Status.OK, Outcome.PROVED: Status.OK}
-"""Other outcomes end in a failure: a proof that was not found is not a pass, and too little data is none."""
+"""The exit status by outcome. Any other outcome is a failure, since too little data or no proof is not a pass."""
 
 
 def status_of(findings: Sequence[Finding]) -> Status:
-    """The exit status that findings end in."""
+    """Return the exit status for the findings of one target."""
     return STATUSES.get(outcome(findings), Status.FAILED)
 
 
 def show(audited: Audited, verbose: bool | None = None) -> None:
-    """Print one screen for each target; its first line only (`verbose=False`), or every finding below it (True)."""
+    """Print a screen for each target; if `verbose` is False, only its first line; if True, also every finding."""
     out = console()
     for number, (place, findings) in enumerate(audited):
         if number and verbose is not False:
@@ -190,7 +190,7 @@ def show(audited: Audited, verbose: bool | None = None) -> None:
 
 
 def _show_all(out: Console, findings: Sequence[Finding]) -> None:
-    """Each finding, with the event and the reason below it; the attacks that do not apply; the lines that replay."""
+    """Print each finding with its event and reason, then the attacks that do not apply, then the replay lines."""
     out.print()
     printed: set[str] = set()
     applied = [finding for finding in findings if finding.verdict is not Verdict.NOT_APPLICABLE or finding.is_note]
@@ -207,14 +207,14 @@ def _show_all(out: Console, findings: Sequence[Finding]) -> None:
 
 
 def _verdict_line(finding: Finding) -> Text:
-    """The attack, its verdict and the advantage."""
+    """Return a line with the attack, its verdict and its advantage."""
     shown, verdict = finding.shown, "note" if finding.is_note else str(finding.verdict)
     advantage = shown.advantage and f", advantage {shown.advantage.estimate:.3g}, allowed {shown.ceiling:.3g}"
     return Text.assemble(f"{plain(shown_by(finding))}: ", (verdict, COLOURS.get(verdict, "")), advantage or "")
 
 
 def _details(finding: Finding) -> Iterator[str]:
-    """What a proof is for, the event, and what was claimed of it."""
+    """Yield lines on a finding: the scope and inputs of a proof, the event, and the claim. Some may be empty."""
     if finding.is_proof:
         yield from (scope_text(finding), pair_text(finding))
     if finding.shown.event:

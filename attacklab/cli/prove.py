@@ -71,9 +71,9 @@ def command(
 
 
 def given_inputs(target: Target, text: str) -> list[Any]:
-    """The inputs of a finite domain: a JSON list, numbers separated by commas, LOW..HIGH, or "up to N of" one of these.
+    """Read the inputs of a finite domain: a JSON list, numbers with commas, LOW..HIGH, or "up to N of" one of these.
 
-    The last are all vectors of 1 to N utilities for a selection, and all databases of 0 to N records for other kinds.
+    "up to N of" means all vectors of 1 to N utilities for a selection, and all databases of 0 to N records otherwise.
 
     Raises:
         UsageError: the text is none of these.

@@ -26,13 +26,13 @@ KEYS = {"alpha": float, "ignore": list, "baseline": str, "targets": list, "exper
 
 @dataclass(frozen=True)
 class Settings:
-    """What the table holds.
+    """The contents of the table.
 
     Attributes:
         targets: the targets to audit.
         alpha: the probability of a false alarm in the whole run.
-        ignore: codes of flaws that are known.
-        baseline: of an earlier record, the words that load a target, and the code of a flaw that it had.
+        ignore: codes of known flaws.
+        baseline: the flaws in an earlier record, each as the command line that loads the target, and the flaw's code.
     """
 
     targets: tuple[TargetOptions, ...] = ()
@@ -41,7 +41,7 @@ class Settings:
     baseline: frozenset[tuple[str, str]] = frozenset()
 
     def status_of(self, findings: Sequence[Finding]) -> Status:
-        """The exit status of the findings of one target. Known flaws do not count, and are named."""
+        """Return the exit status for the findings of one target. Known flaws do not count, but are printed."""
         refuting = [finding for finding in findings if finding.refutes]
         known = [one for one in refuting if code_of(one) in self.ignore or _identity(one) in self.baseline]
         if known:
@@ -53,10 +53,10 @@ class Settings:
 
 
 def project_settings(root: Path) -> Settings:
-    """The settings of a folder.
+    """Return the settings in the pyproject.toml of a folder.
 
     Raises:
-        UsageError: a key is unknown, or its value is not of its type.
+        UsageError: a key is unknown, or its value has the wrong type or is out of range.
     """
     table = project_table(root)
     for key, value in table.items():
@@ -76,7 +76,7 @@ def project_settings(root: Path) -> Settings:
 
 
 def _target(entry: Any, where: str) -> TargetOptions:
-    """The options of `attacklab audit` that an entry of `targets` sets, without their dashes."""
+    """Return the options that an entry of `targets` sets. Its keys are options of `attacklab audit` without dashes."""
     if not isinstance(entry, dict) or not {"target", "exec"} & entry.keys():
         raise UsageError(f'{where} must be a table with target = "FILE.py:NAME", not {entry!r}')
     words = [str(entry["target"])] if "target" in entry else []
@@ -92,5 +92,5 @@ def _target(entry: Any, where: str) -> TargetOptions:
 
 
 def _identity(finding: Finding) -> tuple[str, str]:
-    """What loads the target, and the code of the flaw."""
+    """Return the command line that loads the target, or else its name, and the code of the flaw."""
     return finding.spec or finding.target, code_of(finding)

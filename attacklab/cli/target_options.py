@@ -1,4 +1,4 @@
-"""What the options say of the target: how it is loaded, what it claims, and the words that repeat this."""
+"""The options that describe a target: how it is loaded, what it claims, and the command line that says this again."""
 
 import contextlib
 import json
@@ -32,7 +32,7 @@ from attacklab.processes.targets import external, isolated
 from attacklab.reporting.sarif import Place
 
 AnyKind: TypeAlias = Literal["noise", "selection", "sum", "mean", "dataset", "stage"]
-"""What --kind takes: those of `Kind`, and a function that draws nothing."""
+"""The values of --kind: the kinds in `Kind`, and "stage" for a function that draws nothing."""
 
 CLAIMS = (
     "Another claim, instead of ε and δ: rho=0.5 (ρ-zCDP), mu=1 (μ-GDP) or rdp=2:0.5,8:3 (ε of each order α); "
@@ -49,7 +49,7 @@ PAIRS = (
 ENVIRONMENTS = "Run TARGET in a process of its own: the Python of an environment, one at a path, or here for this one"
 
 HERE = "here"
-"""What --in-env takes for the interpreter of this process."""
+"""The value of --in-env that means the interpreter of this process."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +76,7 @@ class TargetOptions:
     program: Annotated[str | None, option(WHERE, "Audit this program instead", "--exec", metavar="COMMAND")] = None
     in_env: Annotated[str | None, option(WHERE, ENVIRONMENTS, metavar="NAME")] = None
     folder: Path | None = None
-    """The folder to load it in, in a process that was started elsewhere."""
+    """The folder to load the target in, for a process that was started in another one."""
 
     @property
     def library(self) -> Library | None:
@@ -85,7 +85,7 @@ class TargetOptions:
 
     @property
     def place(self) -> Place | None:
-        """The source file of the target, where its name says one."""
+        """The source file of the target and its line; None if the target's name has no file."""
         file, _, name = (self.target or "").rpartition(":")
         return Place(Path(file).as_posix(), line_of(Path(file), name)) if file.endswith(".py") else None
 
@@ -114,7 +114,7 @@ class TargetOptions:
         return isolated(name, **claimed) if self.library is not None else load_target(name, **claimed)
 
     def _stage(self) -> Stage:
-        """A stage: its claim is a stability, and its domain is the type of a record, or which numbers records are."""
+        """Load a stage. Its claim is a stability; its domain is a type, a list of records, or a domain of numbers."""
         given = {"epsilon", "delta", "bounds", "program", "in_env"}
         if refused := [option_of(name) for name in sorted(given) if getattr(self, name) is not None]:
             raise UsageError(f"a stage takes no {' or '.join(refused)}; leave that out")
@@ -130,7 +130,7 @@ class TargetOptions:
         return Target.stage(function, stability=float(claim.bound), metric=claim.metric, **declared)
 
     def elsewhere(self) -> Self:
-        """The same target for a process that works in another folder."""
+        """Return the same options with absolute paths, for a process that works in another folder."""
         target, python = self.target, self.in_env
         if target is not None:
             file, separator, name = target.rpartition(":")
@@ -141,12 +141,12 @@ class TargetOptions:
         return replace(self, target=target, in_env=python, pairs=pairs, folder=Path.cwd())
 
     def beside(self, script: str) -> Self:
-        """The same target, in the folder of a script if its file is there and not here."""
+        """Return the same options, but load from the folder of a script if the target's file is there and not here."""
         file, folder = (self.target or "").rpartition(":")[0], Path(script).resolve().parent
         return replace(self, folder=folder) if not Path(file).is_file() and (folder / file).is_file() else self
 
     def spec(self, rest: Mapping[str, object] | None = None) -> str:
-        """The words of a command line that load this target again, with the rest of its options by their names."""
+        """Return a command line that loads this target again; `rest` holds the values of further options by name."""
         named = {option_of(field.name): getattr(self, field.name) for field in fields(self)[1:-1]}
         words = ["--exec", named.pop("--exec")] if self.target is None else [self.target]
         for name, value in {**named, **(rest or {})}.items():
@@ -157,7 +157,7 @@ class TargetOptions:
 
     @classmethod
     def of_spec(cls, spec: str, where: str = "") -> Self:
-        """The options of a target in the words of a command line; other options are passed over.
+        """Read the options of a target from a command line; other options are ignored.
 
         Raises:
             UsageError: the words are wrong; `where` says where they stand.
@@ -170,7 +170,7 @@ class TargetOptions:
         return cls(**{field.name: read.params[field.name] for field in fields(cls)[:-1]})
 
     def claimed(self) -> dict[str, Any]:
-        """What the target is told: its kind, its claim and the parameters of that kind."""
+        """Return the arguments for loading the target: its kind, its claim, its relation and its bounds."""
         names = ("epsilon", "delta", "relation", "bounds")
         told = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         if self.claim is not None:
@@ -198,7 +198,7 @@ class TargetOptions:
 
 
 def _pairs(path: Path) -> tuple[NeighbouringPair, ...]:
-    """The pairs of a file of pairs, or of the refuted claims in a record."""
+    """Read pairs from a file of pairs, or take the pairs of the refuted claims in a record."""
     with contextlib.suppress(OSError), path.open("rb") as file:
         if file.read(1) == b"{":
             return recorded_pairs(path)
@@ -206,7 +206,7 @@ def _pairs(path: Path) -> tuple[NeighbouringPair, ...]:
 
 
 def _claim_of(text: str) -> Claim:
-    """The claim that --claim writes: a name, and a number or the ε of each order α."""
+    """Read the value of --claim: NAME=NUMBER, or rdp=α:ε for one or more orders α, separated by commas."""
     name, _, value = text.partition("=")
     try:
         if name in list(Metric):
@@ -225,7 +225,7 @@ def _claim_of(text: str) -> Claim:
 
 
 def _records(text: str) -> Any:
-    """The records of a stage: float, int or str, a JSON list of all there are, or a domain of numbers."""
+    """Read the domain of a stage: float, int or str, a JSON list of all possible records, or a domain of numbers."""
     types = {"float": float, "int": int, "str": str}
     if text in types:
         return types[text]
@@ -241,10 +241,10 @@ def _records(text: str) -> Any:
 
 
 def takes_target(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make a command of a function whose first argument is a `TargetOptions`: each attribute of that is an option.
+    """Return a decorator for a function that takes `TargetOptions` first: it becomes a command with these options.
 
     Args:
-        *left_out: attributes that the command has no option for.
+        *left_out: attributes of `TargetOptions` that the command has no option for.
     """
 
     def decorated(function: Callable[..., None]) -> Callable[..., None]:
@@ -262,5 +262,5 @@ def takes_target(*left_out: str) -> Callable[[Callable[..., None]], Callable[...
 
 
 def option_of(name: str) -> str:
-    """The option that sets an attribute."""
+    """Return the option that sets an attribute of `TargetOptions`."""
     return "--exec" if name == "program" else f"--{name.replace('_', '-')}"

@@ -22,9 +22,9 @@ CONNECTING_SECONDS = 10.0
 
 @contextlib.contextmanager
 def executor(workers: str | None, library: Library | None) -> Iterator[tuple[Executor | None, float]]:
-    """What draws outputs while the context lasts, and for how many seconds this process draws before it does.
+    """Yield an executor that draws outputs (None: this process draws), and after how many seconds of drawing it starts.
 
-    A library that no seed replays runs in this process only. `workers` is the option.
+    A library that no seed replays runs in this process only. `workers` is the value of --workers.
 
     Raises:
         UsageError: the option contradicts the target, or the scheduler does not answer.
@@ -51,7 +51,7 @@ class Processes(Executor):
         self._started: Any = None
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """As any executor."""
+        """Run a call in one of the processes, as any executor does; start them anew if one has died."""
         try:
             return self._running().submit(fn, *args, **kwargs)
         except BrokenExecutor:  # a worker has died since it was asked for
@@ -88,7 +88,7 @@ def _end_with_parent() -> None:
 
 @contextlib.contextmanager
 def _cluster(address: str) -> Iterator[Executor]:
-    """The workers of a Dask cluster, which keeps running."""
+    """Yield an executor for the workers of the Dask scheduler at an address. The cluster keeps running afterwards."""
     try:
         import distributed.comm  # here, because it is optional
     except ImportError as error:

@@ -1,4 +1,4 @@
 """Everything that runs in another process: targets (`targets`, by `child` and `codec`), and calls in a fresh Python.
 
-Nothing is imported here, since the lower modules of the lab use the lower ones of these.
+Nothing is imported here, because low-level modules of the lab import low-level modules of this package.
 """

@@ -37,7 +37,7 @@ DESCRIBED: dict[str, Any] = dict.fromkeys(
     ("release", "name", "kind", "claim", "relation", "domain", "bounds", "noise_scale"), None
 )
 DESCRIBED.update(version="unknown", sensitivity=1.0)
-"""What the lab is told of a Target, where it is not this."""
+"""The attributes of a target that the greeting holds, unless they have these default values."""
 
 
 def main() -> None:
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def _loaded(spec: str, *, bare: bool, parameters: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The release that a command line names, and the greeting. The greeting of a bare function describes no target."""
+    """Load what `spec` names. Return the release and the greeting, which describes the target unless `bare`."""
     place, _, name = spec.rpartition(":")
     module = releases.module_at(place)
     named: Any = releases.member(module, name)
@@ -86,14 +86,14 @@ def _loaded(spec: str, *, bare: bool, parameters: dict[str, Any]) -> tuple[Any, 
 
 
 def _plain(value: Any) -> Any:
-    """A part of a target, with the objects of that process's attacklab as plain values."""
+    """Return an attribute of a target as a plain value, if it is an object of this interpreter's attacklab."""
     if hasattr(value, "to_json"):
         return value.to_json()
     return value.value if isinstance(value, enum.Enum) else value
 
 
 def _answer(release: Any, request: dict[str, Any]) -> dict[str, Any]:
-    """What one call of the release gives, or the exception that it raises, or how this process is at fault.
+    """Call the release. Return its outputs, the exception that it raised, or how this process is at fault.
 
     The global generators are seeded too, so that a target that draws from them replays.
     """

@@ -30,7 +30,7 @@ _WHOLE = re.compile(r"-?[0-9]+", re.ASCII)
 
 
 def written(value: Any) -> Any:
-    """A value of any form as JSON, which `read` reads.
+    """Return a value as plain JSON values, from which `read` makes it again.
 
     Raises:
         TypeError: it holds something that has only an identity, floats wider than binary64, or an exotic type.
@@ -49,7 +49,7 @@ def written(value: Any) -> Any:
 
 
 def listed(value: Any) -> Any:
-    """The same value with arrays and tuples as lists, for programs in any language."""
+    """Return a value with its arrays and tuples as lists, for programs in any language."""
     value = value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
     return [listed(item) for item in value] if isinstance(value, (list, tuple)) else value
 
@@ -80,14 +80,14 @@ _WRITERS: Any = (
     (numbers.Rational, lambda value: {"fraction": [int(value.numerator), int(value.denominator)]}),
     (Decimal, lambda value: {"decimal": str(value)}),
 )
-"""Types, and how a value of one of them is written; the first that fits is taken."""
+"""Types, each with a function that writes its values; the first type that fits is taken."""
 
 
 def read(value: Any) -> Any:
-    """The value that `written` wrote, or a program in the same form.
+    """Return the value that JSON stands for, as `written` or a program in the same form wrote it.
 
     Raises:
-        ValueError, TypeError, ArithmeticError, LookupError, AttributeError, RecursionError: it has no such form.
+        ValueError, TypeError, ArithmeticError, LookupError, AttributeError, RecursionError: the JSON is malformed.
     """
     if isinstance(value, str):
         return _number(value)
@@ -119,7 +119,7 @@ _READERS: dict[str, Any] = {
 
 
 def _array(array: str, shape: Any, bytes: str = "", values: Any = None) -> Any:  # noqa: A002 - words of the protocol
-    """An array of one of numpy's types, or a number of that type where the shape is empty."""
+    """Return an array of one of numpy's types, or a number of that type if the shape is empty."""
     if not _ARRAYS.fullmatch(array):
         raise ValueError(f"is an array of type {array}")
     if values is None:
@@ -132,7 +132,7 @@ def _array(array: str, shape: Any, bytes: str = "", values: Any = None) -> Any: 
 
 
 def _number(text: str) -> float | int:
-    """A number that is written as a string, if it is exactly one of binary64 or whole."""
+    """Read a number from a string. It must be an integer, or a hex float that is exactly a binary64 number."""
     match = _HEX_FLOAT.fullmatch(text)
     if match is None:
         if _WHOLE.fullmatch(text):
@@ -150,7 +150,7 @@ def _number(text: str) -> float | int:
 
 
 def private_streams() -> tuple[BinaryIO, Callable[[Any], object]]:
-    """The requests, and what answers them, kept from a target: its input is empty, and it prints to standard error."""
+    """Return the stream of requests and a function that answers. A target then reads nothing and prints on stderr."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

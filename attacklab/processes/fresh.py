@@ -39,8 +39,8 @@ PRELOADED: list[str] = []
 """Modules that the forking process imports, in addition to the modules of this package that are loaded here."""
 
 HASH_SEEDS = (1, 592, 19, 286, 1610)
-"""Hash seeds of the other processes; the first is that of a single call. A set of two short strings has both orders
-under some two of them, but for 1 pair in 16. They were chosen so that of 115 common words all but 1 pair in 100 do."""
+"""Hash seeds of the other processes; a single call gets the first. A set of two short strings is iterated in both
+orders under these seeds, except for 1 pair in 16. The seeds were chosen so that for 115 common words it is 1 in 100."""
 
 _SEED = 0x5EED  # of the global generators in the other process
 _PROGRAM = "import sys; sys.path[:] = sys.argv[2:]; from attacklab.processes.fresh import serve; serve(sys.argv[1])"
@@ -51,15 +51,15 @@ _kept: dict[int, Program] = {}
 
 
 def run_in_fresh_processes(calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]], *, seconds: float) -> list[Any]:
-    """Make some calls at the same time, each in a process with another hash seed: the first of `HASH_SEEDS`.
+    """Make some calls at the same time, each in a process with another hash seed, in the order of `HASH_SEEDS`.
 
-    What they print is lost, and their standard input is empty. Together they have `seconds`.
-    What is returned are copies of what they returned.
+    What they print is lost, and their standard input is empty. All calls must end within `seconds`.
+    Return copies of their results, in the order of the calls.
 
     Raises:
         LabError: a call raised it; it is of the same type, with the same message.
         CannotBeSent: something cannot be pickled.
-        TooLate: a call took longer than `seconds`.
+        TooLate: a call did not end within `seconds`.
         NoAnswer: a call ended its process.
         LabFault: a call raised anything else; the traceback is in a note (`__notes__`).
     """
@@ -96,7 +96,7 @@ def _result(answer: dict[str, str]) -> Any:
 
 
 def _forking(seed: int) -> Program:
-    """A process that makes each call in a fork."""
+    """Return a program, not started yet, that makes each call in a fork."""
     loaded = [module for module in sys.modules if module.startswith("attacklab.") and not module.endswith("__main__")]
     environment = ["env", *_ENVIRONMENT, f"PYTHONHASHSEED={seed}"]
     python = [sys.executable, *["-O"] * sys.flags.optimize, "-c", _PROGRAM, ",".join((*PRELOADED, *loaded)), *sys.path]
@@ -104,7 +104,7 @@ def _forking(seed: int) -> Program:
 
 
 def close() -> None:
-    """End the processes that are kept; the next call starts some."""
+    """End the processes that are kept; the next call starts new ones."""
     while _kept:
         _kept.popitem()[1].close()
 
@@ -137,7 +137,7 @@ def _answer_and_exit(line: bytes, answer: Callable[[Any], object]) -> NoReturn:
 
 
 def _made(line: bytes) -> dict[str, str]:
-    """Make a call; return its value or its error."""
+    """Make a call; return its value or its exception, pickled, in hex."""
     try:
         return {"value": _called(**json.loads(line)).hex()}
     except BaseException as error:  # a call may not end this process
@@ -147,7 +147,7 @@ def _made(line: bytes) -> dict[str, str]:
 
 
 def _called(path: list[str], folder: str, call: str) -> bytes:
-    """Make the call that was sent, and pickle what it returns."""
+    """Make the call that was sent (pickled, in hex), and return its pickled result."""
     random.seed(_SEED)
     np.random.seed(_SEED)
     sys.path[:] = path
@@ -167,14 +167,14 @@ _GENERATORS = ((random, "_inst"), (np.random.mtrand, "_rand"))
 """The global generators. A function such as `random.random` is a method of one, and would be sent with its state."""
 
 _setting = threading.Lock()
-"""Which modules are pickled by value is a setting of all of cloudpickle."""
+"""Held while pickling: which modules are pickled by value is a global setting of cloudpickle."""
 
 
 def sent(name: str, *things: Any) -> bytes:
     """Pickle some things for another process; `pickle.loads` reads them there as a tuple.
 
     Raises:
-        CannotBeSent: one of the things cannot be pickled; the message calls them by the name.
+        CannotBeSent: one of the things cannot be pickled; the message calls them `name`.
     """
     file = io.BytesIO()
     with _setting:

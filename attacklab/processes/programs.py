@@ -35,7 +35,7 @@ ulimit -c 0
 shift
 exec "$@"
 """
-"""Starts the guard, which keeps no stream of the program open; keeps core files away; becomes the program."""
+"""A shell script that starts the guard with none of the program's streams, disables core files and runs the program."""
 
 
 class NoAnswer(TargetError):
@@ -111,17 +111,17 @@ class Program:
             self._process = None
 
     def greeting(self) -> bytes:
-        """The line that the process wrote first; starts it."""
+        """Return the first line that the process writes; start the process if it is not running."""
         self.start()
         if not self._greeting:
             self._greeting = self.line(max(self._seconds, STARTING_SECONDS))
         return self._greeting
 
     def ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask by one line of JSON; the one line that answers it must be a JSON object without decimal numbers.
+        """Send a request as a line of JSON. Return the answer, one line with a JSON object without decimal numbers.
 
         Raises:
-            NoAnswer: it is not, or the program did not answer; the process has been ended.
+            NoAnswer: the answer is not such a line, or there was none; the process has been ended.
         """
         try:
             line = json.dumps(request).encode() + b"\n"
@@ -131,7 +131,7 @@ class Program:
         return self.object_in(self.line(self._seconds))
 
     def send(self, request: bytes) -> None:
-        """Write one line; what the pipe does not take now is written while the answer is waited for."""
+        """Write one line, the request. What the pipe does not take now is written while `line` waits for the answer."""
         self.start()
         if self._greets:
             self.greeting()
@@ -143,10 +143,10 @@ class Program:
         self._write()
 
     def line(self, seconds: float) -> bytes:
-        """The line that the process writes within some seconds, without the newline.
+        """Return the one line that the process writes within some seconds, without the newline.
 
         Raises:
-            NoAnswer: there was none, or something followed it; the process has been ended.
+            NoAnswer: there was no line, or something followed it; the process has been ended.
         """
         answer, deadline = bytearray(), time.monotonic() + seconds
         try:
@@ -172,14 +172,14 @@ class Program:
         return line
 
     def object_in(self, line: bytes) -> dict[str, Any]:
-        """What a line holds, which must be a JSON object without decimal numbers; ends the process if it is not."""
+        """Return the JSON object in a line. End the process and raise `NoAnswer` if it is not one or has decimals."""
         try:
             return dict(json.loads(line.decode(), parse_float=_refused, parse_constant=_refused).items())
         except (ValueError, AttributeError, RecursionError) as error:
             raise self.failed(f"garbage: not a line of JSON with an object ({error}): {line[:60]!r}") from None
 
     def failed(self, message: str) -> NoAnswer:
-        """The error for an answer that is not what was asked for; ends the process."""
+        """End the process, and return the error for an answer that does not fit the request."""
         self.close()
         return NoAnswer(message)
 
@@ -193,7 +193,7 @@ class Program:
             self._selector.unregister(self._stdin)
 
     def _ended(self) -> NoAnswer:
-        """Why a process that closed its output gave no answer, with its last words."""
+        """Return the error for a process that closed its output: how it ended, and its last line on stderr."""
         try:
             how = ending(self._process.wait(ENDING_SECONDS))
         except subprocess.TimeoutExpired:
@@ -206,7 +206,7 @@ class Program:
 
 
 def ending(status: int) -> str:
-    """How a process ended, by its exit status, or by minus the number of the signal that killed it."""
+    """Say how a process ended; `status` is its exit status, or minus the number of the signal that killed it."""
     if status >= 0:
         return f"exited with status {status}"
     return f"killed by {signal.Signals(-status).name if -status in list(signal.Signals) else f'signal {-status}'}"

@@ -47,7 +47,7 @@ class ReleaseError(Exception):
 class ProcessRelease(Program):
     """A release whose outputs come from a child process.
 
-    After a request that took too long it is not asked for as many outputs again. It may be called from several threads,
+    After a timeout, the child is never asked for as many outputs again. The release may be called from several threads,
     pickled, and used after a fork: each process then has a child of its own. Without a kind, the program is `child.py`.
     """
 
@@ -63,7 +63,7 @@ class ProcessRelease(Program):
         return ProcessRelease, (self._command, self._seconds, self._kind)
 
     def __call__(self, input_: Any, trials: int, rng: np.random.Generator) -> Outputs:
-        """Ask the process for outputs.
+        """Ask the process for one output per trial, with a seed drawn from `rng`.
 
         Raises:
             NoAnswer: the process failed; the message says how.
@@ -85,7 +85,7 @@ class ProcessRelease(Program):
 
 
 def request_of(kind: Kind | None, input_: Any, trials: int, seed: int) -> dict[str, Any]:
-    """The request for some outputs, as JSON. Without a kind, it is for the child of a Python target.
+    """Return the request for some outputs, as plain JSON values; with None for a kind, the request to `child.py`.
 
     Raises:
         TargetError: the input holds something that JSON cannot carry with every bit kept.
@@ -101,11 +101,11 @@ def request_of(kind: Kind | None, input_: Any, trials: int, seed: int) -> dict[s
 
 
 def outputs_of(answer: Mapping[str, Any], trials: int) -> Outputs:
-    """The outputs of an answer, one a trial.
+    """Return the outputs in an answer, one per trial.
 
     Raises:
-        NoAnswer: it does not answer this request, or says that the process failed; the message says how.
-        ReleaseError: it says that the release failed.
+        NoAnswer: the answer does not fit this request, or says that the process failed; the message says how.
+        ReleaseError: the answer says that the release failed.
     """
     if "failure" in answer:
         raise NoAnswer(_failure_text(answer))
@@ -144,9 +144,9 @@ def isolated(
     seconds: float = DEFAULT_SECONDS,
     **parameters: Any,
 ) -> Target:
-    """A Python target that runs in a child interpreter, `python`, which needs numpy and whatever the target imports.
+    """Return a Python target that runs in a child interpreter, `python`, which needs numpy and what the target imports.
 
-    One call may take `seconds`. The other arguments are as for `load_target`.
+    One call may take up to `seconds`. The other arguments are as for `load_target`.
 
     Raises:
         UsageError: a parameter is out of range, the target cannot be loaded, or this system cannot isolate it.
@@ -185,7 +185,7 @@ def _require_files(place: str, name: str, python: str) -> None:
 
 
 def _greeted(release: ProcessRelease, python: str) -> Mapping[str, Any]:
-    """What the child says of its target first; a `NoAnswer` if it could not load it."""
+    """Return the child's greeting, which describes its target; raise `NoAnswer` if the child could not load it."""
     described = release.object_in(release.greeting())
     if "error" in described:
         raise release.failed(_failure_text(described))
@@ -195,7 +195,7 @@ def _greeted(release: ProcessRelease, python: str) -> Mapping[str, Any]:
 
 
 def _hint(place: str, python: str) -> str:
-    """What to do where a target cannot be loaded."""
+    """Return what to do if a target cannot be loaded, as an end of a message; it may be empty."""
     if not adapter_file(place):
         return near_library(place)
     is_missing = python == sys.executable and library(place).installed is None
@@ -211,9 +211,9 @@ def external(
     seconds: float = DEFAULT_SECONDS,
     **parameters: Any,
 ) -> Target:
-    """A program in any language that answers requests on its standard input, as docs/reference/protocol.md says.
+    """Return a target whose release is a program in any language that speaks the protocol, docs/reference/protocol.md.
 
-    No shell reads the command, which is the program and its arguments. The rest is as for `isolated`.
+    The command is the program and its arguments; no shell reads it. The other arguments are as for `isolated`.
 
     Raises:
         UsageError: there is no such program, a parameter is out of range, or this system cannot isolate it.
@@ -227,7 +227,7 @@ def external(
 
 
 def _digest(command: Sequence[str]) -> str:
-    """One digest of all files that a command names: the program, and any script that it runs."""
+    """Return one digest of all files that a command names: the program, and any script that it runs."""
     digest = hashlib.sha256()
     for word in (shutil.which(command[0]) or command[0], *command[1:]):
         if Path(word).is_file():

@@ -37,7 +37,7 @@ KINDS_OF_CLAIM = ("epsilon", "rho", "mu", "rdp", "claim")
 class _Run:
     """The settings of a run, and the tests that audited a target in it.
 
-    In the process that xdist's workers report to it is a plugin itself, which gathers what they found and tells it.
+    In the main process, to which xdist's workers report, it is also a plugin: it gathers and reports their findings.
     """
 
     alpha: float
@@ -52,11 +52,11 @@ class _Run:
     unwritten: list[str] = field(default_factory=list)
 
     def in_order(self) -> list[AuditedTest]:
-        """By name, so that the number of workers does not matter."""
+        """Return the tests sorted by name, so that the number of workers does not matter."""
         return [self.tests[test] for test in sorted(self.tests)]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Gather what a test found."""
+        """Add the findings in a test's report."""
         if (text := getattr(report, "dp_audited", None)) is not None:
             from attacklab.pytest_plugin.report import AuditedTest
 
@@ -77,7 +77,7 @@ class _Run:
                 session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print what is known of every audited test."""
+        """Print the first line of every audited test's screen."""
         tests = self.in_order()
         for line in self.unwritten:
             terminalreporter.write_line(line, red=True)
@@ -168,7 +168,7 @@ def dp_prove(request: pytest.FixtureRequest) -> Callable[..., list[Finding]]:
 
 
 def _judging(item: pytest.Item, judge: Callable[..., AuditedTest]) -> Callable[..., list[Finding]]:
-    """What a fixture gives a test: a function that judges a target once, records the test, and fails or skips it."""
+    """Return the function that a fixture gives a test: it judges one target and records, fails or skips the test."""
     item.stash[_CALLED] = False
     if _AUDITED in item.stash:  # by an earlier run of the same test
         del item.stash[_AUDITED]
@@ -264,7 +264,7 @@ def _test_of(item: pytest.Item, findings: Sequence[Finding], **settings: Any) ->
 
 
 def _claimed(item: pytest.Item, target: Target | Stage | Release | Sampler, fixture: str) -> Target | Stage:
-    """The target with what its marker says."""
+    """Return the target with the claim, or the domain, pairs and relation, that the test's marker gives."""
     marker = item.get_closest_marker(CLAIM)
     mark = dict(marker.kwargs) if marker else {}
     from attacklab.loading.inputs import domain_from_text
@@ -290,7 +290,7 @@ def _claimed(item: pytest.Item, target: Target | Stage | Release | Sampler, fixt
 
 
 def _with_claim_of_its_own(target: Target | Stage, mark: dict[str, Any], relation: Any) -> Target | Stage:
-    """The target with the domain, the pairs and the relation of a marker, which may give nothing else."""
+    """Return a target with the domain, the pairs and the relation of a marker, which may give nothing else."""
     target = replace(target, **{name: mark.pop(name) for name in ("domain", "pairs") if name in mark})
     if mark:
         raise UsageTypeError(f"{CLAIM} gives {', '.join(mark)}, but {target.name} has its own claim; leave one out")
@@ -300,7 +300,7 @@ def _with_claim_of_its_own(target: Target | Stage, mark: dict[str, Any], relatio
 
 
 def _registered(names: Sequence[str]) -> tuple[Attack, ...]:
-    """The attacks of these names; all where none is named."""
+    """Return the attacks with these names; all attacks if there are no names."""
     from attacklab.attacks import ALL_ATTACKS
 
     known = {attack.name: attack for attack in ALL_ATTACKS}

@@ -29,7 +29,7 @@ class AuditedTest:
 
     @property
     def is_proof(self) -> bool:
-        """Whether it sought a proof."""
+        """Whether the test asked for a proof."""
         return all(finding.is_proof for finding in self.findings)
 
     @property
@@ -60,18 +60,18 @@ class AuditedTest:
         return "\n".join(self.screen.lines())
 
     def why_skipped(self) -> str:
-        """The reason that it is skipped for."""
+        """Return the reason why the test is skipped."""
         reason = next(finding.reason for finding in self.findings if finding.is_untestable)
         return plain(f"{self.screen.headline}: {reason}")
 
     def properties(self) -> list[tuple[str, object]]:
-        """What JUnit's file says of it."""
+        """Return the test's properties for the JUnit file, as pairs of a name and a value."""
         settings = {"alpha": self.alpha, "trials": self.trials, "seed": self.seed}
         properties = {"verdict": str(self.verdict), **settings, "summary": self.screen.headline}
         return [(f"dp_{name}", value) for name, value in properties.items() if value is not None]
 
     def to_text(self) -> str:
-        """The test as text, to be sent between processes."""
+        """Return the test as text, which can be sent between processes."""
         data: dict[str, Any] = {name: getattr(self, name) for name in ("test", "alpha", "trials", "seed")}
         data |= {"place": asdict(self.place), "findings": [finding.to_json() for finding in self.findings]}
         return json.dumps(data)
@@ -85,7 +85,7 @@ class AuditedTest:
 
 
 def record_of(tests: Sequence[AuditedTest]) -> dict[str, Any]:
-    """The record of all findings, with the numbers of those that belong to each test."""
+    """Return the record of all findings, with each test's settings and the indices of its findings."""
     listed, findings = [], list[Finding]()
     for test in tests:
         numbers = list(range(len(findings), len(findings) + len(test.findings)))
@@ -96,5 +96,5 @@ def record_of(tests: Sequence[AuditedTest]) -> dict[str, Any]:
 
 
 def sarif_of(tests: Sequence[AuditedTest]) -> dict[str, Any]:
-    """The SARIF log of all findings, each at the test that made it."""
+    """Return the SARIF log of all findings, each placed at the test that made it."""
     return sarif_log([(finding, test.place) for test in tests for finding in test.findings])

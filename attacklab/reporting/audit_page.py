@@ -21,13 +21,13 @@ SHOWN = (Verdict.VIOLATED, Verdict.ERROR)
 
 
 def audit_page(findings: Sequence[Finding], when: datetime, *, place: str = "", command: str = "") -> str:
-    """The page.
+    """Return the page of an audit, as HTML.
 
     Args:
-        findings: of one target; at least one.
+        findings: the findings of one target, at least one.
         when: the end of the audit.
-        place: the file of the target, where it has one.
-        command: the command line that made the findings, where there was one.
+        place: the target's source file; empty if it has none.
+        command: the command line that made the findings; empty if there was none.
     """
     strongest = best(findings)
     tested = sorted(
@@ -56,7 +56,7 @@ def audit_page(findings: Sequence[Finding], when: datetime, *, place: str = "", 
 
 
 def _not_tested(findings: Sequence[Finding]) -> list[str]:
-    """What this audit says nothing about."""
+    """Return sentences on what this audit did not test or decide."""
     said: dict[str, list[str]] = {}
     for finding in findings:
         if finding.verdict is Verdict.NOT_APPLICABLE and not finding.is_note:
@@ -73,7 +73,7 @@ def _not_tested(findings: Sequence[Finding]) -> list[str]:
 
 
 def _cells(finding: Finding) -> list[str]:
-    """The row of an attack: verdict, advantage, what is allowed and what would have been detected, event and inputs."""
+    """Return an attack's row: name, verdict, advantage, ceiling, smallest detectable advantage, event and inputs."""
     note = " (beyond the claim: a note)" if finding.is_note else ""
     shown, samples = finding.shown, finding.samples
     numbers = [f"{shown.advantage.estimate:.3g}", f"{shown.ceiling:.3g}"] if shown.advantage else ["", ""]
@@ -95,4 +95,4 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "repair": repair_text,
     "shown_by": shown_by,
 }
-"""What the template calls."""
+"""The functions that the template calls, by name."""

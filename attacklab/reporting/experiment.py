@@ -40,7 +40,7 @@ LARGEST_INDENTED = 30_000
 """A record of more characters is written compactly."""
 
 DATA, MEASURED, FIGURES = "data", "measured", "figures"
-"""Folders of the reports: records that a seed determines, all that depends on the machine, and figures in either."""
+"""Folders of the reports: records that a seed determines, all that depends on the machine, and the figures of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ class Settings:
     """How much to measure.
 
     Attributes:
-        seed: what all randomness is derived from.
-        share: of the full budgets, from 0 (the least, a rough picture) to 1.
-        previous: what the last run into the same folder measured, for an experiment that keeps what cannot be measured
-            here; its findings as `Finding`.
+        seed: the seed of all randomness.
+        share: the share of the full budgets to use, from 0 (the least, a rough picture) to 1.
+        previous: the measured record of the last run into the same folder, with its findings as `Finding`. An
+            experiment takes from it what cannot be measured here.
     """
 
     seed: int = 0
@@ -59,11 +59,11 @@ class Settings:
     previous: Mapping[str, Any] | None = None
 
     def budget(self, full: int, least: int) -> int:
-        """A number of trials (or the like) for this run."""
+        """Return a number of trials (or the like): `least` for a `share` of 0, `full` for 1."""
         return round(least + (full - least) * self.share)
 
     def generator(self, *key: int) -> np.random.Generator:
-        """The randomness of one part of this run, by its key; parts of other keys are independent."""
+        """Return a generator for one part of this run. Different keys give independent generators."""
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
 
 
@@ -72,10 +72,10 @@ class Collected:
     """What an experiment measured.
 
     Attributes:
-        findings: those that the seed determines, but for the seconds that each took.
+        findings: findings that the seed determines, except for their seconds.
         measured: other JSON values that the seed determines.
         timings: JSON values that depend on the machine.
-        timed_findings: those of audits that ran for a given time, whose trials so depend on the machine.
+        timed_findings: findings of audits with a time limit. Their number of trials depends on the machine.
     """
 
     findings: Sequence[Finding] = ()
@@ -86,7 +86,7 @@ class Collected:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
-    """A loaded experiment module; in `package` of the checkout at `root`."""
+    """A loaded experiment: the names in its module, which is in `package` of the checkout at `root`."""
 
     name: str
     question: str
@@ -103,12 +103,12 @@ OPTIONAL = ("figures", "explain", "timing_figures", "explain_timings")
 
 
 def load_experiments(root: Path) -> dict[str, Experiment]:
-    """Load every experiment of the lab for a folder, by name: all modules of its packages `experiments` and `corpus`.
+    """Load every experiment of the lab at `root`, by name: all modules of its packages `experiments` and `corpus`.
 
-    Packages inside them hold what experiments share, and are not experiments.
+    Packages inside these two hold what experiments share, and are not experiments.
 
     Raises:
-        ValueError: there are no experiments of the lab here, or one of them lacks a name or cannot be imported.
+        ValueError: there are no experiments here, or one of them lacks a required name or cannot be imported.
     """
     lab = enter_lab(root)
     loaded = {
@@ -127,7 +127,7 @@ def load_experiment(root: Path, package: str, name: str) -> Experiment:
     """Load one experiment of the lab at `root`, which is importable.
 
     Raises:
-        UsageError: it lacks a name or cannot be imported.
+        UsageError: the module lacks a required name or cannot be imported.
     """
     try:
         module = importlib.import_module(f"{package}.{name}")
@@ -148,26 +148,26 @@ def load_experiment(root: Path, package: str, name: str) -> Experiment:
 
 
 def measured_here() -> dict[str, str]:
-    """When and where something is measured that is measured now: the date (UTC), versions, system and processor."""
+    """Return when and where this process measures: the date (UTC), versions, system and processor."""
     return {"date": datetime.now(UTC).date().isoformat(), **environment()}
 
 
 def run_experiment(experiment: Experiment, settings: Settings, reports: Path) -> Data:
-    """Collect, write the data, draw the figures from the written data.
+    """Run an experiment: collect its data, draw the figures, and write the records.
 
-    What the seed determines goes to `data/NAME.json` and `figures/`; what depends on the machine, the seconds of each
-    finding among it, to `measured/NAME.json` and `measured/figures/`.
+    What the seed determines goes to `data/NAME.json` and `figures/`. What depends on the machine, including the seconds
+    of each finding, goes to `measured/NAME.json` and `measured/figures/`.
 
     Args:
-        experiment: which.
+        experiment: the experiment to run.
         settings: how much to measure; `previous` is read from the reports.
         reports: the folder to write into.
 
     Returns:
-        The record of the seed as it was written, with all findings and the seconds that it took.
+        The record of what the seed determines, with all findings, timed ones too, and the seconds of the run.
 
     Raises:
-        UsageError: matplotlib is not installed, or the measured record that is there already is not a record.
+        UsageError: matplotlib is not installed, or the measured record of the last run cannot be read.
         OSError: the folder cannot be written.
     """
     _plots()  # before anything is measured
@@ -186,7 +186,7 @@ def run_experiment(experiment: Experiment, settings: Settings, reports: Path) ->
 def replace_findings(experiment: Experiment, reports: Path, attack: str, findings: Sequence[Finding]) -> None:
     """Replace the findings of one attack in the record of an experiment, and draw its figures again.
 
-    For findings that cost nothing to take over, beside others that would take minutes to find again.
+    This saves a run: the findings of other attacks might take minutes to find again.
 
     Raises:
         UsageError: a record cannot be read.
@@ -221,16 +221,16 @@ def _write(experiment: Experiment, reports: Path, seeded: Data, timed: Data) -> 
 
 
 def _plots() -> ModuleType:
-    """What draws, imported late because matplotlib costs every other command half a second."""
+    """Return the module `plots`. It is imported late because matplotlib costs every other command half a second."""
     with from_extra("pages"):
         return importlib.import_module("attacklab.reporting.plots")
 
 
 def shown_data(path: Path) -> Data:
-    """A written record as `figures` and `explain` are shown it.
+    """Read a record and return it in the form that `figures` and `explain` take.
 
     Raises:
-        ValueError: it is not a record.
+        ValueError: the file is not a record.
     """
     data = read_record(path)
     return _plain({**data, "findings": list(map(_shown_finding, data["findings"]))})

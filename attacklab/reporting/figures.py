@@ -31,12 +31,12 @@ class Series:
     """One line of a panel, with confidence bounds where it was measured.
 
     Attributes:
-        label: its entry in the legend.
-        role: what it stands for.
-        x: where.
-        y: what; as many as x.
-        lower: lower confidence bounds of y, or none.
-        upper: upper confidence bounds of y, or none.
+        label: the entry in the legend.
+        role: what the series stands for.
+        x: the x coordinates.
+        y: the y coordinates, one for each x.
+        lower: lower confidence bounds of y, or empty.
+        upper: upper confidence bounds of y, or empty.
         marks_only: whether the points stand alone, with no line through them.
     """
 
@@ -59,14 +59,14 @@ class Panel:
     """One set of axes.
 
     Attributes:
-        title: above it.
-        x_label: with the unit.
-        y_label: with the unit.
-        series: what is drawn, in the order of the legend.
-        x_scale: of the x axis.
-        y_scale: of the y axis.
-        x_names: what stands at x = 0, 1, 2, … instead of numbers.
-        y_names: what stands at y = 0, 1, 2, … instead of numbers.
+        title: the title above the axes.
+        x_label: the label of the x axis, with the unit.
+        y_label: the label of the y axis, with the unit.
+        series: the series to draw, in the order of the legend.
+        x_scale: the scale of the x axis.
+        y_scale: the scale of the y axis.
+        x_names: names at x = 0, 1, 2, … instead of numbers.
+        y_names: names at y = 0, 1, 2, … instead of numbers.
     """
 
     title: str
@@ -81,7 +81,7 @@ class Panel:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One cell of a matrix: a verdict, None where nothing was run, and a few characters on it."""
+    """One cell of a matrix: a verdict (None if nothing was run) and a few characters to write on it."""
 
     verdict: Verdict | None
     text: str = ""
@@ -92,10 +92,10 @@ class Matrix:
     """Verdicts by rows and columns.
 
     Attributes:
-        title: above it.
-        row_names: at the left, from top to bottom.
-        column_names: at the top, from left to right.
-        cells: row by row; as many rows as there are names, each of as many cells as there are columns.
+        title: the title above the matrix.
+        row_names: the names at the left, from top to bottom.
+        column_names: the names at the top, from left to right.
+        cells: a row for each row name, with a cell for each column name.
     """
 
     title: str
@@ -112,10 +112,10 @@ class Matrix:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """Panels, two in a row (the last of an odd number is as wide as two), or matrices, one below the other.
+    """A figure of panels, two in a row (an odd last one is as wide as two), or of matrices, one below the other.
 
     Attributes:
-        name: file name without its ending.
+        name: the file name without its ending.
         caption: one line under the figure.
         panels: from left to right, row by row.
     """

@@ -1,4 +1,4 @@
-"""Where the lab is, with experiments, demonstrations and challenges: a checkout."""
+"""Find the lab: the checkout that has experiments, demonstrations and challenges."""
 
 import sys
 import tomllib
@@ -11,14 +11,14 @@ FOLDER = "experiments"
 """The package of the lab's experiments."""
 
 CORPUS = "corpus"
-"""The package of experiments on the lab itself, which need not be there."""
+"""The package of experiments on the lab itself. It may be missing."""
 
 MARKER = "pyproject.toml"
-"""In a checkout of the lab its table `[tool.attacklab]` names the package of experiments."""
+"""The file that marks a checkout of the lab: its table `[tool.attacklab]` names the package of experiments."""
 
 
 def is_lab(root: Path) -> bool:
-    """Whether the folder `experiments` at `root` is the lab's; many folders have that name, and are not run.
+    """Whether the folder `experiments` at `root` is the lab's. Other folders of that name are never run.
 
     Raises:
         ValueError: there is a pyproject.toml that cannot be read.
@@ -27,10 +27,10 @@ def is_lab(root: Path) -> bool:
 
 
 def project_table(root: Path) -> dict[str, Any]:
-    """The table `[tool.attacklab]` of pyproject.toml in a folder; empty where there is none.
+    """Return the table `[tool.attacklab]` of the pyproject.toml in a folder; empty if there is none.
 
     Raises:
-        UsageError: the file cannot be read, or the table is not one.
+        UsageError: the file cannot be read, or `tool.attacklab` is not a table.
     """
     marker = root / MARKER
     try:
@@ -46,10 +46,10 @@ def project_table(root: Path) -> dict[str, Any]:
 
 
 def enter_lab(root: Path) -> Path:
-    """Make the lab at the folder `root` importable, and return that.
+    """Make the lab in the folder `root` importable, and return `root`.
 
     Raises:
-        ValueError: `root` is not a checkout.
+        ValueError: `root` is not a checkout of the lab.
     """
     if not is_lab(root):
         if not (root / FOLDER).is_dir():

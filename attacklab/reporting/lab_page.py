@@ -22,11 +22,11 @@ VARIANTS = ("naive", "exact")
 
 
 def lab_page(reports: Path, index: Path) -> str:
-    """The scoreboard, the index, and below it every page that it links.
+    """Return one page of HTML: the scoreboard, the index, and below them every page of the reports.
 
     Args:
-        reports: the folder, which is to hold the HTML too.
-        index: its index.
+        reports: the folder of the reports, where the HTML will be too.
+        index: the path of the index in it.
     """
     markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
     pages = [path for folder in (reports, reports / "measured") for path in sorted(folder.glob("*.md"))]
@@ -44,10 +44,10 @@ def lab_page(reports: Path, index: Path) -> str:
 
 
 def scoreboard(findings: Sequence[Finding], families: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """What the page shows of the targets that were tested, by family and variant, with a sentence that counts them.
+    """Return the rows of the scoreboard, by mechanism and variant, and a sentence that counts them.
 
     Args:
-        findings: all that is known of the targets.
+        findings: all findings on the targets.
         families: the names of the targets of each mechanism.
     """
     targets: dict[str, list[Finding]] = {}
@@ -71,7 +71,7 @@ def scoreboard(findings: Sequence[Finding], families: Mapping[str, Sequence[str]
 
 
 def _entry(name: str, findings: Sequence[Finding]) -> dict[str, Any]:
-    """A target's name, what refuted it, whether it is certified, its colour, and the finding that says most."""
+    """Return what a cell shows: a target's name, what refuted it, whether it is certified, a colour and one finding."""
     refuting = [finding for finding in findings if finding.refutes]
     certified = [finding for finding in findings if finding.attack == CERTIFICATE and finding.verdict is Verdict.PROVED]
     told = (refuting or certified or decisive(findings))[0]
@@ -87,7 +87,7 @@ def _entry(name: str, findings: Sequence[Finding]) -> dict[str, Any]:
 
 
 def _lead(tokens: Sequence[Token], folder: Path, reports: Path, anchors: dict[Path, str]) -> None:
-    """Make links lead to sections of the page, and paths start where the page is."""
+    """Turn links to other pages into links to sections of this page, and make all other paths relative to `reports`."""
     for token in tokens:
         for name in ("href", "src"):
             address = str(token.attrs.get(name, ""))

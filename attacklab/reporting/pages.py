@@ -1,8 +1,8 @@
 """The pages of reports/: an index and one page for each experiment, written from the records and figures alone.
 
 The page of an experiment shows only what the seed determines. What depends on the machine has a page of its own under
-`measured/`; where that is all there is, the index leads there. The page of a record that other code made than the
-checkout has now says so at its top, and when and where the record was made.
+`measured/`; if an experiment has no other page, the index links to that one. If the code of the checkout has changed
+since a record was made, its page says so at the top, and says when and where the record was made.
 """
 
 import csv
@@ -23,13 +23,13 @@ from attacklab.reporting.sources import digests
 from attacklab.reporting.wording import claim_text, judged_text
 
 Rows: TypeAlias = Sequence[Sequence[str]]
-"""A table, its head first."""
+"""The rows of a table. The first row is its header."""
 
 LONGEST_TABLE = 40
-"""A table of more rows, its head not counted, is a file of its own beside the page."""
+"""A table with more rows than this, not counting its header, is written to a CSV file instead of the page."""
 
 COLUMNS = 4
-"""How many experiments stand side by side in the index."""
+"""The number of experiments side by side in the index."""
 
 INDEX_NAME = "index.md"
 OF_THE_LAB = "About the lab itself"
@@ -38,14 +38,14 @@ OF_THE_LAB = "About the lab itself"
 HEAD = ("target", "attack", "findings", "clearest at ε", "advantage", "claim allows", "ε at least")
 
 WRITTEN = "Written by `attacklab run`"
-"""What every index says of itself."""
+"""Every index contains this line. `require_index` recognises an index by it."""
 
 
 def require_index(reports: Path) -> None:
     """Make sure that `write_index` overwrites nobody else's index.
 
     Raises:
-        UsageError: it would.
+        UsageError: `index.md` exists, and attacklab did not write it.
     """
     index = reports / INDEX_NAME
     if index.is_file() and WRITTEN not in index.read_text(encoding="utf-8", errors="replace"):
@@ -53,13 +53,13 @@ def require_index(reports: Path) -> None:
 
 
 def write_index(reports: Path, lab: Path | None = None) -> Path:
-    """Write `index.md`, the page of proofs and one for each experiment, with long tables, from records.
+    """Write `index.md`, the page of proofs, a page for each experiment and the long tables, all from the records.
 
     Nothing is written unless every record can be read.
 
     Args:
         reports: the folder of the records, and of what is written.
-        lab: the checkout by whose code pages are said to be older; None says nothing of that.
+        lab: the checkout. A page is marked as older if its code has changed since; with None, no page is marked.
 
     Returns:
         The index's path.
@@ -78,13 +78,13 @@ def write_index(reports: Path, lab: Path | None = None) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class _Record:
-    """What was written of one experiment.
+    """The two records of one experiment.
 
     Attributes:
-        reports: the folder.
-        data: the record of the seed.
-        measured: what depends on the machine.
-        made: when and where it was made, where other code made it than there is now; else None.
+        reports: the folder of the reports.
+        data: the record of what the seed determines.
+        measured: the record of what depends on the machine.
+        made: when and where the records were made, if the code has changed since; else None.
     """
 
     reports: Path
@@ -104,7 +104,7 @@ class _Record:
 
     @property
     def shown(self) -> Any:
-        """What the index shows of this record."""
+        """The entry `experiment` that the index shows, with its figures: from `measured` if there are only timings."""
         return (self.data if self.has_page else self.measured)["experiment"]
 
     @property
@@ -127,7 +127,7 @@ def _when_and_where(environment: Mapping[str, str]) -> str:
 
 
 def rendered(reports: Path, lab: Path | None = None) -> dict[Path, str | None]:
-    """What `write_index` writes: the text of every page and long table; None for a table that is in its page."""
+    """Return the text of every file that `write_index` writes, by path; None for a CSV file that is not needed."""
     records, texts = list(_records(reports, lab)), dict[Path, str | None]()
     for record in records:
         try:
@@ -156,7 +156,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _pages(record: _Record) -> dict[Path, str | None]:
-    """The pages of one experiment and its long table."""
+    """Return the text of each page of one experiment, by path, and of its CSV file, or None if it needs none."""
     reports, name = record.reports, record.name
     texts: dict[Path, str | None] = {}
     if record.has_page:
@@ -171,7 +171,7 @@ def _pages(record: _Record) -> dict[Path, str | None]:
 
 
 def _index_entry(record: _Record) -> str:
-    """The cell of an experiment in the index: its first figure, its name and its question."""
+    """Return the cell of an experiment in the index: its first figure, its name and its question."""
     name = record.name
     page = (record.folder / f"{name}.md").relative_to(record.reports).as_posix()
     entry = f"[**{name}**]({page}): {cell(record.data['experiment']['question'])}"
@@ -191,7 +191,7 @@ def _figure(record: _Record, figure: Mapping[str, str]) -> Path:
 
 
 def _table(rows: Rows, page: Path, file: Path) -> tuple[str, str | None]:
-    """The table in Markdown and no file; or, if it is long, a link to a CSV file and the text of that."""
+    """Return the table in Markdown and None; for a long table, return a link to `file` and that file's text."""
     body = rows[1:]
     if len(body) <= LONGEST_TABLE:
         lines = [f"| {' | '.join(map(cell, row))} |" for row in (rows[0], ["---"] * len(rows[0]), *body)]
@@ -203,7 +203,7 @@ def _table(rows: Rows, page: Path, file: Path) -> tuple[str, str | None]:
 
 
 def summarised(findings: Sequence[Finding]) -> Rows:
-    """A row for each target under each attack: how often which verdict, and the finding furthest above its ceiling."""
+    """Return a header, and a row for each target and attack: verdict counts, and the finding most above its ceiling."""
     groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         groups.setdefault((finding.target, finding.attack), []).append(finding)

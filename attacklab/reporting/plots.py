@@ -50,10 +50,10 @@ MEASURED = (Role.NAIVE, Role.OTHER, Role.EXACT)
 MARKERS = ("o", "s", "^", "D", "v", "P")
 MARKER_POINTS = (9.0, 7.0, 4.5)
 LINE_POINTS = (3.2, 1.8, 1.2)
-"""What is drawn first, what is drawn alone, and what is drawn last, over all the others."""
+"""Sizes in points for the series drawn first, for the one in the middle or alone, and for the last, on top."""
 
 MOST_MARKERS = 14
-"""On a line of more points, only every second, third, … of them has a marker."""
+"""A line has at most this many markers. If it has more points, only every second, third, … one is marked."""
 
 STYLE: Any = {
     "figure.dpi": 150,
@@ -77,7 +77,7 @@ STYLE: Any = {
     "svg.hashsalt": "attacklab",
 }
 NOT_SAID = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-"""What the same drawing would not have twice, or nobody asks for."""
+"""Metadata that an SVG does not get: the date would differ in each run, and nobody needs the rest."""
 
 PLACES = re.compile(r'(\b(?:d|x|y|width|height|viewBox|points)="|translate\()([^")]*)')
 NOT_TURNED = re.compile(r' transform="rotate\(-?0 [^)]*\)"')
@@ -94,26 +94,26 @@ VERDICT_COLOURS: dict[Verdict | None, str] = {
     None: "#e3d5ee",
 }
 DARK = (Verdict.VIOLATED, Verdict.PROVED)
-"""Verdicts on whose colour text is white."""
+"""Verdicts with a dark colour, on which text is white."""
 
 MOST_COLUMNS = 2
 PANEL_INCHES = 5.6
-"""The width of a panel with all that is written around it."""
+"""The width of a panel, with the text around it."""
 
 AXES_INCHES = 3.2
 NAME_INCHES = 0.24
-"""The height of a panel's axes: this much, or this much for each name at their side, whichever is more."""
+"""A panel's axes are `AXES_INCHES` high, or `NAME_INCHES` for each name at their side, whichever is more."""
 
 CELL_INCHES = (0.46, 0.25)
 CELL_POINTS = 8
 NAME_SHARE = 0.92
-"""How much of the room between two ticks a name may fill."""
+"""The share of the room between two ticks that a name may fill."""
 
 WITHIN_DECADES = (1.0, 2.0, 5.0)
 """The ticks of a logarithmic axis that is too short for powers of ten alone."""
 
 SIDE_STEP, ALL_STEPS = 0.22, 0.8
-"""How far apart marks at one name stand, and how far all of them reach at most, in shares of a name."""
+"""The distance between marks at one name, and the most that all of them span; 1 is the distance between two names."""
 
 
 def save(figure: Figure, folder: Path) -> Path:
@@ -121,10 +121,10 @@ def save(figure: Figure, folder: Path) -> Path:
 
     Args:
         figure: what to draw.
-        folder: where to; made if it is not there.
+        folder: the folder to write to; it is made if it is not there.
 
     Returns:
-        The file written.
+        The path of the file.
 
     Raises:
         OSError: the folder cannot be written.
@@ -137,9 +137,9 @@ def save(figure: Figure, folder: Path) -> Path:
 
 
 def _compact(svg: str) -> str:
-    """The drawing with places in hundredths of a point, which nobody can tell from finer ones, and no indentation.
+    """Return a smaller SVG: coordinates in hundredths of a point, no indentation, and a class for each repeated style.
 
-    What is drawn in the same way shares a class. Where a reader has no DejaVu Sans, Verdana is as wide.
+    Verdana is the second font after DejaVu Sans, because it is as wide.
     """
     svg = NOT_TURNED.sub("", svg).replace("'DejaVu Sans'", "'DejaVu Sans', Verdana")
     rounded = PLACES.sub(
@@ -189,7 +189,7 @@ def draw(figure: Figure) -> Canvas:
 
 
 def _panel(part: SubFigure, panel: Panel | Matrix) -> tuple[Axes, tuple[float, float]]:
-    """The axes of a panel, drawn, and the width and height that they are to have in inches; 0 for any width."""
+    """Draw a panel. Return its axes and the width and height that they need, in inches; a width of 0 means any."""
     axes = part.add_subplot()
     if isinstance(panel, Matrix):
         _draw_matrix(axes, panel)
@@ -199,14 +199,14 @@ def _panel(part: SubFigure, panel: Panel | Matrix) -> tuple[Axes, tuple[float, f
 
 
 def _missing(axes: Axes, width: float, height: float) -> tuple[float, float]:
-    """The inches by which axes are narrower and lower than they are to be."""
+    """Return by how many inches axes are narrower and lower than `width` and `height`; a width of 0 means any."""
     now = axes.get_window_extent()
     dpi = axes.figure.dpi
     return (width - now.width / dpi if width else 0.0, height - now.height / dpi)
 
 
 def _fit_text(axes: Axes) -> None:
-    """Write the title on as many lines as it takes; names below the axes on several, or aslant if they are long."""
+    """Wrap the title if it is too wide. Wrap the names below the axes, or slant them if they are still too wide."""
     room, title = axes.figure.bbox, axes.title
     if title.get_window_extent().x0 < room.x0 or title.get_window_extent().x1 > room.x1:
         axes.set_title("\n".join(textwrap.wrap(title.get_text(), math.ceil(0.55 * len(title.get_text())))))
@@ -300,7 +300,7 @@ def _draw_all_series(axes: Axes, panel: Panel) -> list[Artist]:
     """Draw the series so that equal ones all show: each thinner than the one below it, and marks side by side.
 
     Returns:
-        Their entries in the legend, in the panel's order.
+        The entries of the legend, in the panel's order.
     """
     shown = _side_by_side(panel)
     upwards = sorted(range(len(shown)), key=lambda place: _height(shown[place].role))
@@ -344,7 +344,7 @@ def _draw_series(axes: Axes, series: Series, of_its_role: int, measured_before: 
 
 
 def _side_by_side(panel: Panel) -> list[Series]:
-    """Move the marks of several series at one name apart."""
+    """Return the panel's series, with marks of several series at one name moved apart."""
     marks = [place for place, series in enumerate(panel.series) if series.marks_only]
     if not (panel.x_names or panel.y_names):
         return list(panel.series)

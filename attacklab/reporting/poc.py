@@ -54,7 +54,7 @@ if __name__ == "__main__":
 
 
 def chosen_finding(findings: Sequence[Finding], attack: str | None = None) -> Finding:
-    """The refuted claim on the most ordinary inputs that a script can show, of one attack if one is named."""
+    """Return the best finding that refutes a claim and that a script can show; only of `attack` if that is set."""
     violated = [finding for finding in findings if finding.verdict is Verdict.VIOLATED]
     named = [finding for finding in violated if attack in (None, finding.attack)]
     able = [finding for finding in named if finding.spec and finding.pair and (finding.samples or finding.shown.code)]
@@ -68,7 +68,7 @@ def chosen_finding(findings: Sequence[Finding], attack: str | None = None) -> Fi
 
 
 def proof_of_concept(finding: Finding) -> str:
-    """A script that draws outputs for both inputs and says whether the event still breaks the claim."""
+    """Return a Python script that draws outputs for both inputs and says whether the event still breaks the claim."""
     pair, judged, found = recovered_pair(finding.pair or {}), finding.judged, finding.shown
     answers = finding.samples.answers if finding.samples else 1
     p, q = (side.estimate if side else 0.0 for side in (found.first, found.second))
@@ -105,7 +105,7 @@ def _literal(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Imported:
-    """An event that an attack finds: its words, and the seed and the trials for which the attack found it."""
+    """An event that a script cannot write in Python: its description, and the attack, seed and trials that found it."""
 
     attack: str
     event: str
@@ -113,7 +113,7 @@ class Imported:
     trials: int | None
 
     def of(self, target: Target, first: Any, second: Any) -> Contains:
-        """The event."""
+        """Run the attack again on a target and two inputs, and return the test for its event."""
         if self.event == FAILS.description:
             return FAILS.contains
         (attack,) = (sized(attack, self.trials or MOST) for attack in ALL_ATTACKS if attack.name == self.attack)
@@ -132,7 +132,7 @@ class Imported:
 
 
 def of_each(event: Callable[[Any], Any]) -> Contains:
-    """The event as a test of many outputs; failures never lie in it."""
+    """Return a test of many outputs from a test of one output. A failure is never in the event."""
     return lambda outputs: np.array(
         [output is not None and not isinstance(output, Failure) and bool(event(output)) for output in outputs], bool
     )
@@ -141,7 +141,7 @@ def of_each(event: Callable[[Any], Any]) -> Contains:
 def shown(
     load: Callable[[str], Target], pair: tuple[Any, Any], event: Any, claim: PrivacyClaim, trials: int, answers: int
 ) -> int:
-    """Draw, count and judge for a script; its status."""
+    """Draw outputs, count those in the event and print the result, for a script. Return its exit status."""
     rng = np.random.default_rng(1)
 
     def held(input_: Any, *, alone: bool) -> NDArray[np.bool_]:

@@ -10,15 +10,15 @@ from rich.markup import escape
 from attacklab.model.plain_text import plain
 
 LINE_SECONDS = 10.0
-"""Time between two lines, and before the first, so that a short audit prints none."""
+"""Seconds before the first line and between two lines. A shorter audit prints none."""
 
 
 @contextlib.contextmanager
 def status_line(console: Console) -> Iterator[Callable[[str], None]]:
-    """Show a line that says what is being done, while the context lasts.
+    """Show a line on what is being done, while the context lasts.
 
     Yields:
-        A function to be called with every new line.
+        A function that takes a new line and shows it.
     """
     if console.is_terminal:
         with console.status("") as status:

@@ -1,4 +1,4 @@
-"""The page of certificates, written from the record of what their checker said and the record of the times."""
+"""The page of certificates, written from the record of their checker's verdicts and the record of the times."""
 
 from collections import Counter
 from pathlib import Path
@@ -12,11 +12,11 @@ PROOFS = "proofs"
 """The folder of certificates in the reports."""
 
 RECORD, TIMES = "checked/findings.json", "checked/times.json"
-"""The records in that folder: what the checker said, which the sources determine, and what the machine took."""
+"""The records in that folder: the checker's verdicts, which the sources determine, and the times on this machine."""
 
 
 def proofs_page(reports: Path) -> tuple[str, str]:
-    """The page, and the line of the index that leads to it; both empty if there is no record of certificates.
+    """Return the page, and the index's line that links to it; both are empty if there is no record of certificates.
 
     Raises:
         UsageError: a record cannot be read, or one of the two lacks what the page shows.

@@ -12,14 +12,14 @@ with from_extra("pages"):
 
 
 def render(name: str, filters: Mapping[str, Callable[..., Any]] | None = None, /, **values: Any) -> str:
-    """The text of a template.
+    """Fill in a template and return its text.
 
-    Whatever a template of HTML prints is escaped, and its text has no control characters.
+    In a template of HTML, values are escaped, and control characters in them too.
 
     Args:
         name: the template's file name without its ending `.j2`.
-        filters: what the template calls, besides Jinja's own and `cell`, which makes text the cell of a Markdown table.
-        **values: what it shows.
+        filters: functions that the template calls, by name, besides Jinja's own and `cell`.
+        **values: the values that the template shows, by name.
     """
     is_html = name.endswith(".html")
     templates = jinja2.Environment(
@@ -37,7 +37,7 @@ def render(name: str, filters: Mapping[str, Callable[..., Any]] | None = None, /
 
 
 def cell(text: str) -> str:
-    """Text as a cell of a table in Markdown."""
+    """Return text escaped as a cell of a Markdown table."""
     return plain(text).replace("|", r"\|").replace("<", "&lt;")
 
 

@@ -1,10 +1,10 @@
 """Findings as a SARIF log, which code-scanning pages show beside the source.
 
-A refuted claim is a result of level error, a failure beyond the claim one of level note. A rule is a flaw, by its code;
-an attack of somebody's own by its name. A result stands at the line that an alignment points at, if that is in the file
-of the target, and else where the target is defined. What is undecided is a notification of the tool, and a run with an
-error is unsuccessful, so that its log does not read as a clean one. Proved claims are left out, and so are NOT_DETECTED
-findings: SARIF's word for them would be 'pass', and no claim passes on samples alone.
+A refuted claim is a result of level error, and a failure beyond the claim is a result of level note. A rule is a flaw,
+named by its code, or else an attack, named by its name. A result points to the line that an alignment found, if that is
+in the target's file, or else to the target's definition. An undecided finding is a notification of the tool. A run with
+an error is unsuccessful, so that its log does not read as a clean one. Proved claims are left out, and so are
+NOT_DETECTED findings: SARIF's word for them would be 'pass', and no claim passes on samples alone.
 
 Source: OASIS, 'Static Analysis Results Interchange Format (SARIF) Version 2.1.0'.
 """
@@ -25,7 +25,7 @@ from attacklab.reporting.wording import EXAMPLE, claim_text, code_of, explanatio
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 LEVELS = {Verdict.ERROR: "error", Verdict.INCONCLUSIVE: "warning"}
-"""Levels of notifications, by verdict: those that do not decide the claim itself."""
+"""Levels of notifications, for the verdicts that do not decide the claim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,10 @@ class Place:
 
 
 def sarif_log(findings: Sequence[tuple[Finding, Place | None]]) -> dict[str, Any]:
-    """A SARIF 2.1.0 log of one run, in plain JSON values.
+    """Return a SARIF 2.1.0 log of one run, as plain JSON values.
 
     Args:
-        findings: pairs of a finding and its place in the source, None where it has no source file.
+        findings: pairs of a finding and its place in the source, or None if it has no source file.
     """
     violated = [(finding, place) for finding, place in findings if finding.verdict is Verdict.VIOLATED]
     undecided = [(finding, place) for finding, place in findings if finding.verdict in LEVELS]
@@ -123,6 +123,6 @@ def _locations(finding: Finding, place: Place | None) -> list[dict[str, Any]]:
 
 
 def _fingerprint(finding: Finding) -> str:
-    """A digest that stays the same from run to run as long as the flaw is there; counts do not enter it."""
+    """Return a digest that stays the same from run to run as long as the flaw is there; it ignores counts."""
     identity = json.dumps([finding.target, finding.attack, finding.pair], sort_keys=True)
     return hashlib.sha256(identity.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""One screen: what a person sees first of an audit or a proof, on a terminal, in pytest and at the head of a page.
+"""One screen: the summary of an audit or a proof, for a terminal, for pytest and for the head of a page.
 
 A first line with the verdict; a row for each flaw, with the code that `attacklab list CODE` explains; what passed; and
 what to do. Nothing is wider than `WIDTH`.
@@ -33,14 +33,14 @@ from attacklab.model.plain_text import WIDTH, plain
 from attacklab.reporting.wording import claim_text, inputs_text, repair_text
 
 MOST_ROWS = 4
-"""More flaws than that are left to the longer output, as are more reasons than half as many."""
+"""A screen shows at most this many flaws, and at most half this many reasons."""
 
 LONGEST_INPUTS = 60
-"""Inputs whose text is longer are left to the longer output."""
+"""A screen shows a proof's inputs beside a reason only if their text has at most this many characters."""
 
 
 class Outcome(enum.StrEnum):
-    """All findings of one target in a word."""
+    """The outcome of all findings of one target, in a word."""
 
     FAIL = "FAIL"
     ERROR = "ERROR"
@@ -55,10 +55,10 @@ class Row:
     """A flaw that was shown.
 
     Attributes:
-        code: the code of the flaw; empty where its attack is somebody's own.
+        code: the code of the flaw; empty for a flaw that is not in the catalogue.
         title: the flaw in a word or two.
-        sentence: what it is.
-        evidence: how often the event happened on the first input and on the second.
+        sentence: the flaw in a sentence.
+        evidence: what shows the flaw, such as how often the event happened on each input.
     """
 
     code: str
@@ -69,16 +69,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """What is shown first.
+    """The contents of one screen.
 
     Attributes:
         outcome: the verdict in a word.
-        target: its name.
-        place: its file and line; empty where they are not known.
-        claim: what it claims, and what was shown.
+        target: the target's name.
+        place: the target's file and line; empty if they are not known.
+        claim: what the target claims, and the ε, δ or distance that was shown.
         rows: a row for each flaw.
         remarks: sentences below the rows.
-        notes: titles, and what to do or to know.
+        notes: pairs of a title and a text, such as "Fix" and how to repair the flaw.
     """
 
     outcome: Outcome
@@ -107,13 +107,13 @@ class Screen:
 
 
 def screen(findings: Sequence[Finding], place: str = "", *, more: str = "", every: bool = False) -> Screen:
-    """What the command prints about one target.
+    """Return the screen for the findings of one target.
 
     Args:
-        findings: of one target; at least one.
+        findings: the findings of one target, at least one.
         place: the target's file and line.
-        more: what shows more; by default the options of the command.
-        every: whether an attack that ran and could not decide leaves all undecided.
+        more: how to see more than the screen; by default, options of the command line.
+        every: whether one attack that ran and could not decide makes a pass undecided.
     """
     ended = outcome(findings, every=every)
     shown = shown_text(findings)
@@ -129,7 +129,7 @@ def screen(findings: Sequence[Finding], place: str = "", *, more: str = "", ever
 
 
 def outcome(findings: Sequence[Finding], *, every: bool = False) -> Outcome:
-    """All findings in a word: a refuted claim comes before an error, and an error before all else."""
+    """Return the outcome of some findings. A refuted claim outweighs an error, and an error outweighs all else."""
     verdicts = {finding.verdict for finding in findings} - {Verdict.NOT_APPLICABLE}
     open_proof = any(finding.is_proof and finding.verdict is Verdict.INCONCLUSIVE for finding in findings)
     undecided = every and all(
@@ -146,7 +146,7 @@ def outcome(findings: Sequence[Finding], *, every: bool = False) -> Outcome:
 
 
 def shown_text(findings: Sequence[Finding]) -> str:
-    """The ε, or the δ, that breaks the claim, at the audit's confidence; empty where nothing breaks it."""
+    """Return the bound on ε or δ, or the distance, that breaks the claim, as text; empty if nothing breaks it."""
     strongest = best(findings)
     if strongest is None:
         return ""
@@ -165,7 +165,7 @@ def shown_text(findings: Sequence[Finding]) -> str:
 
 
 def _flaws(findings: Sequence[Finding]) -> list[Finding]:
-    """One finding for each flaw that is shown, the best first."""
+    """Return the best of the refuting findings for each flaw, the best of all first."""
     refuting = [finding for finding in findings if finding.refutes]
     groups: dict[str, list[Finding]] = {}
     for finding in refuting:
@@ -187,7 +187,7 @@ def _row(finding: Finding) -> Row:
 
 
 def _evidence(finding: Finding) -> str:
-    """The evidence in a few words."""
+    """Return the evidence in a few words: counts, exact laws, a distance or a line; empty if there is none."""
     if finding.samples:
         counts = finding.samples.counts
         return f"{counts.first:,} of {counts.trials:,} : {counts.second:,} of {counts.trials:,}"
@@ -213,7 +213,7 @@ def _remarks(findings: Sequence[Finding], ended: Outcome, flaws: int) -> Iterato
 
 
 def _labelled(findings: Sequence[Finding], ended: Outcome) -> Iterator[str]:
-    """One line for each verdict that refutes nothing, with the names of its attacks."""
+    """Yield a line for each verdict that refutes nothing, with the titles of the attacks that gave it."""
     refuted = {_title(finding) for finding in findings if finding.refutes}
     for label, verdict in (
         ("notes", Verdict.NOT_APPLICABLE),
@@ -229,7 +229,7 @@ def _labelled(findings: Sequence[Finding], ended: Outcome) -> Iterator[str]:
 
 
 def _reasons(findings: Sequence[Finding], ended: Outcome) -> list[str]:
-    """Why it ended so: the first few reasons, each once."""
+    """Return the first few reasons for the outcome, each once, and how many more there are."""
     if ended is Outcome.UNDECIDED:
         chosen = [finding for finding in findings if finding.verdict is Verdict.INCONCLUSIVE]
         chosen.sort(key=lambda finding: finding.decides_nothing)
@@ -265,7 +265,7 @@ def _notes(findings: Sequence[Finding], ended: Outcome, rows: Sequence[Row], mor
 
 
 def _passed(findings: Sequence[Finding]) -> Iterator[tuple[str, str]]:
-    """What a pass is worth."""
+    """Yield the notes on a pass: what was tried, the power, and how to prove the claim."""
     if isinstance(findings[0].claim, Stability):
         yield "Tried", findings[0].reason
         return
@@ -290,7 +290,7 @@ def _spent(findings: Sequence[Finding]) -> str:
 
 
 def _advice(findings: Sequence[Finding], ended: Outcome) -> str:
-    """What to do where nothing was decided."""
+    """Return what to do after an error, or if nothing was decided; empty if there is no advice."""
     if ended is Outcome.ERROR:
         raised = any(" raised " in finding.reason for finding in findings)
         return "declare the inputs that it takes (--domain, or domain= of the Target), or mend it" if raised else ""
@@ -304,7 +304,7 @@ def _advice(findings: Sequence[Finding], ended: Outcome) -> str:
 
 
 def wrapped(text: str, width: int, first: str, later: str) -> list[str]:
-    """The lines of a paragraph: what stands before the first, and before each later one."""
+    """Wrap a paragraph to lines of `width`; `first` precedes the first line, and `later` each later one."""
     kept = re.sub(r" ([=≥]) ", "\u00a0\\1\u00a0", plain(text))  # an equation stands in one line
     return _folded(re.sub(r"(?<=\d) (?=s\b)", "\u00a0", kept), width, first, later)  # and so do seconds
 

@@ -1,8 +1,8 @@
-"""What code a report was made by: a digest of each package of the checkout that its experiment reaches by imports.
+"""Digests of the code that made a report: one for each package of the checkout that its experiment imports.
 
-Docstrings, comments and layout do not count, nor do data files. Imports are read, not run, so that a digest costs
-seconds. Of `from attacklab.auditing.referee import audit` the module `attacklab.auditing.referee` counts, and what
-that imports; the packages around a module count where something is imported from them.
+Docstrings, comments and layout do not count, nor do data files. Imports are read from the source, not run, so that a
+digest costs seconds. They are followed: `from attacklab.auditing.referee import audit` counts the module
+`attacklab.auditing.referee` and what it imports. A package's `__init__` counts only if something is imported from it.
 """
 
 import ast
@@ -30,7 +30,7 @@ def _is_text(statement: ast.stmt) -> bool:
 
 
 def digests(root: Path, module: str) -> Mapping[str, str]:
-    """A digest of each package at the top of the checkout that a module reaches by imports.
+    """Return a digest of each top-level package of the checkout that a module imports, directly or through others.
 
     Args:
         root: the checkout.
@@ -58,7 +58,7 @@ def _digest(text: str) -> str:
 
 
 def _file(root: Path, module: str) -> Path | None:
-    """The file of a module of the checkout; None for one from elsewhere."""
+    """Return the file of a module of the checkout; None for a module from elsewhere."""
     path = root / module.replace(".", "/")
     candidates = (path / "__init__.py", path.with_name(f"{path.name}.py"))
     return next((file for file in candidates if file.is_file()), None)
@@ -66,7 +66,7 @@ def _file(root: Path, module: str) -> Path | None:
 
 @functools.cache
 def _read(root: Path, name: str, file: Path, changed: int) -> tuple[str, list[str]]:  # noqa: ARG001 - when it was read
-    """The digest of a module, and the modules that it may import."""
+    """Return the digest of a module, and the names of the modules that it may import."""
     tree = ast.parse(file.read_bytes())
     package = name if file.name == "__init__.py" else name.rpartition(".")[0]
     imported = list(_imported(root, package, tree))

@@ -11,14 +11,14 @@ EXAMPLE = "An example"
 
 
 def claim_text(finding: Finding) -> str:
-    """What was claimed of the answers that the adversary sees in one trial."""
+    """Return the claim as text, with the number of answers that the adversary sees in one trial if it is above 1."""
     answers = finding.samples.answers if finding.samples else 1
     together = f" of {answers} answers together" if answers > 1 else ""
     return f"{finding.claim}{together}"
 
 
 def judged_text(finding: Finding) -> str:
-    """The point of its privacy profile at which a claim was judged; nothing for a claim of one ε and δ.
+    """Return the point (ε, δ) of the privacy profile at which a claim was judged; empty for a claim of one ε and δ.
 
     ε and δ are rounded up, so that the claim promises what is shown.
     """
@@ -29,12 +29,12 @@ def judged_text(finding: Finding) -> str:
 
 
 def scope_text(finding: Finding) -> str:
-    """What a claim is proved for; nothing where it is not proved."""
+    """Return the inputs for which a claim is proved, as text; empty if it is not proved."""
     return f"scope: {finding.scope}" if finding.verdict_in_scope != finding.verdict else ""
 
 
 def pair_text(finding: Finding) -> str:
-    """The two inputs of a finding, and what makes them neighbours; nothing where there are none."""
+    """Return the two inputs of a finding and what makes them neighbours, as text; empty if it has none."""
     if finding.pair is None:
         return ""
     relation = f" ({finding.pair['relation']})" if finding.pair["relation"] else ""
@@ -42,12 +42,12 @@ def pair_text(finding: Finding) -> str:
 
 
 def inputs_text(finding: Finding) -> str:
-    """The two inputs of a finding; nothing where there are none."""
+    """Return the two inputs of a finding as text; empty if it has none."""
     return "" if finding.pair is None else " and ".join(_input_text(finding.pair[side]) for side in ("first", "second"))
 
 
 def _input_text(described: Mapping[str, Any]) -> str:
-    """Text for an input of a pair, from the form that `described_pair` gives it."""
+    """Return an input of a pair as text, from the form that `described_pair` gives it."""
     if "readable" not in described:
         kept = "; the record has its values" if "runs" in described or "literal" in described else ""
         return f"{described['dtype']} of shape {described['shape']}, sha256 {described['sha256']}{kept}"
@@ -62,13 +62,13 @@ def shown_by(finding: Finding) -> str:
 
 
 def code_of(finding: Finding) -> str:
-    """The code of the flaw that a refuted claim shows; the attack's name where no flaw is known."""
+    """Return the code of the flaw that a refuted claim shows; the attack's name if no flaw is known."""
     flaw = flaw_of(finding)
     return flaw.code if flaw else finding.attack
 
 
 def flaw_lines(finding: Finding) -> list[str]:
-    """The flaw that a refuted claim shows, how it is usually repaired and where to read; nothing of other findings."""
+    """Return lines on the flaw that a refuted claim shows, its usual repair and where to read; else nothing."""
     if not finding.refutes or not finding.flaw:
         return []
     known = flaw_of(finding)
@@ -82,7 +82,7 @@ def flaw_lines(finding: Finding) -> list[str]:
 
 
 def repair_text(finding: Finding) -> str:
-    """How the flaw of a refuted claim is usually repaired, and a call that does it; nothing where no flaw is known."""
+    """Return the usual repair of a refuted claim's flaw, and a call that does it; empty if no flaw is known."""
     known = flaw_of(finding) if finding.refutes else None
     if known is None:
         return ""
@@ -90,7 +90,7 @@ def repair_text(finding: Finding) -> str:
 
 
 def explanation(flaw: Flaw) -> list[tuple[str, str]]:
-    """The page about a flaw: titles and paragraphs, with the example under a title of its own."""
+    """Return the page about a flaw as pairs of a title and a paragraph; the example has a title of its own."""
     shown = "attacklab poc FINDINGS.json writes it as one script."
     return [
         ("What it is", flaw.what),

@@ -1,1 +1,1 @@
-"""Deterministic stages: how far one record moves what they give, by two inputs and two numbers."""
+"""Deterministic stages: how far one record moves their output, shown by two inputs and two outputs."""

@@ -32,16 +32,16 @@ class Unmeasurable(UsageError):
 
 
 def powered_distance(first: Any, second: Any, metric: Metric) -> Distance:
-    """The distance between two outputs; for l2 its square, which is rational.
+    """Return the distance between two outputs; for l2 its square, which is rational.
 
     Args:
         first: a number; a vector, matrix or list of numbers; a dict or series of numbers, in which a missing key
             stands for 0; for the symmetric distance a list of records or a data frame. None is an output too.
-        second: another.
-        metric: what measures it.
+        second: the other output, of the same form.
+        metric: the metric of the distance.
 
     Raises:
-        Unmeasurable: an output is not of a form that the metric measures.
+        Unmeasurable: an output has a form that the metric does not measure.
     """
     if metric is Metric.SYMMETRIC:
         left, right = _records(first), _records(second)
@@ -57,7 +57,7 @@ def powered_distance(first: Any, second: Any, metric: Metric) -> Distance:
 
 
 def _combined(parts: Any, metric: Metric) -> Distance:
-    """The distance of two outputs, from the distances of their numbers."""
+    """Return the distance of two outputs from the distances of their numbers."""
     if metric is Metric.LINF:
         return max(parts, default=Fraction(0))
     return sum((part**metric.power for part in parts), Fraction(0))
@@ -68,7 +68,7 @@ def _apart(first: Fraction | str, second: Fraction | str) -> Distance:
 
 
 def exact(number: Any) -> Fraction | str:
-    """A number as the rational that it is; NaN and the infinities by their names.
+    """Return a number as an exact fraction; return NaN and the infinities by their names.
 
     Raises:
         TypeError: it is not a real number.
@@ -84,7 +84,7 @@ def exact(number: Any) -> Fraction | str:
 
 
 def _numbers(output: Any, metric: Metric) -> Any:
-    """An output as exact numbers: a dict by key for a mapping or data frame, else (shape, numbers); None stays None."""
+    """Return exact numbers: a dict by key for a mapping or data frame, (shape, numbers) for the rest, None for None."""
     if output is None:
         return None
     try:
@@ -100,7 +100,7 @@ def _numbers(output: Any, metric: Metric) -> Any:
 
 
 def _of_keys(found: Mapping[Any, Any]) -> dict[Any, Fraction | str]:
-    """The numbers by their keys; all keys that are NaN are one."""
+    """Return exact numbers by key. All NaN keys are one key, and its numbers are added."""
     numbers: dict[Any, Fraction | str] = {}
     for key, value in found.items():
         number, name = exact(value), "NaN" if key != key else key
@@ -111,7 +111,7 @@ def _of_keys(found: Mapping[Any, Any]) -> dict[Any, Fraction | str]:
 
 
 def _flat(output: Any) -> tuple[tuple[int, ...], list[Fraction | str]]:
-    """The shape of nested lists or of an array, and its numbers. Each number keeps its own type."""
+    """Return the shape of an array or of nested lists, and its exact numbers."""
     if isinstance(output, np.ndarray):
         return output.shape, [exact(value) for value in output.ravel()]
     if not isinstance(output, list | tuple):
@@ -124,7 +124,7 @@ def _flat(output: Any) -> tuple[tuple[int, ...], list[Fraction | str]]:
 
 
 def _records(output: Any) -> Counter[Any]:
-    """How often an output has each record. Two records are the same if all their bits are."""
+    """Return how often an output has each record. Two records are equal if `_key` is."""
     if output is None:
         return Counter()
     if isinstance(output, Mapping | str):

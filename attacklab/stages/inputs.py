@@ -1,4 +1,4 @@
-"""Neighbouring datasets on which stages move most: hard records in small datasets, and many records that lose most."""
+"""Neighbouring datasets on which stages are tried: small ones with hard records, and large ones that round the most."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ TEXTS = ("", *"abA1éß²ﬃİ😀２\x00", " a", "e\u0301", "é" * 40, "-1", "1
 DATES = (*(f"{year:04}-12-31" for year in (0, 1969, 9999, 10000)), "2024-02-29", "2023-02-29", "2024-13-01", "no date")
 
 SIZES = (4, 8, 16, 32, 64, 100, 128, 256, 500, 512, 1000, 1024, 2048, 4096, 16384, 65536)
-"""How many records large datasets have."""
+"""Numbers of records of large datasets."""
 
 AT_ONCE = 4096
-"""The least and the largest size of a domain are tried first, up to this many records; larger ones are too slow."""
+"""The least and the largest size of a domain are tried first if they are at most this; larger ones are too slow."""
 
 FEW = 8
 """Number of values tried in large datasets that are all alike but for one record, and of constants tried as records."""
@@ -42,14 +42,14 @@ GRID = 12
 """Number of values tried in all datasets of two records and their neighbours; half as many for three records."""
 
 EQUAL = 130
-"""Largest number of equal records tried, from 0 on. A rounded count jumps at one of these sizes."""
+"""Datasets of equal records are tried at every size from 0 to below this. A rounded count jumps at one of them."""
 
 MOST_LISTED = 20_000
-"""A domain of more datasets than that is not exhausted."""
+"""If a domain has more datasets than this, not all are tried."""
 
 
 def values_of(stage: Stage) -> list[Any]:
-    """Records that the stage takes, the usual ones first."""
+    """Return records that the stage takes, the usual ones first."""
     domain = stage.domain
     named = _constants(stage.function)
     if isinstance(domain, type):
@@ -73,14 +73,14 @@ def values_of(stage: Stage) -> list[Any]:
 
 
 def _constants(function: Any) -> list[float]:
-    """The numbers that stand in the code of a function, and their neighbours: where it may treat a record otherwise."""
+    """Return numbers in a function's code, and each plus and minus 1: there it may treat records differently."""
     constants = getattr(getattr(inspect.unwrap(function), "__code__", None), "co_consts", ())
     numbers = [number for number in constants if type(number) in (float, int) and abs(number) < 2**53]
     return [number + step for number in numbers[:FEW] for step in (0, 1, -1)]
 
 
 def finite_values(stage: Stage) -> list[Any] | None:
-    """All records of the domain where its datasets can all be tried; otherwise None."""
+    """Return all records of the domain if its datasets can all be tried; otherwise None."""
     domain, (least, most) = stage.domain, stage.sizes
     if isinstance(domain, type) or stage.claim.changes > 1:
         return None
@@ -98,7 +98,7 @@ def finite_values(stage: Stage) -> list[Any] | None:
 
 
 def all_neighbours(stage: Stage, values: Sequence[Any]) -> Iterator[Neighbours]:
-    """Every pair of neighbours whose records are among these values, in one of its two orders."""
+    """Yield every pair of neighbours whose records are among these values, in one order only."""
     least, most = stage.sizes
     for size in range(least, int(most) + 1):
         for chosen in itertools.product(range(len(values)), repeat=size):
@@ -111,7 +111,7 @@ def all_neighbours(stage: Stage, values: Sequence[Any]) -> Iterator[Neighbours]:
 
 
 def neighbours(stage: Stage, seed: int) -> Iterator[Neighbours]:
-    """Neighbours to try: single records, then one of each family in turn, small and simple ones first."""
+    """Yield neighbours to try: single records, then a pair of each family in turn, small and simple ones first."""
     values, (least, most) = values_of(stage), stage.sizes
     ends = {int(end) for end in (least, most) if 0 < end <= AT_ONCE}
     sizes = {*(int(end) for end in (least, most) if 0 < end <= SIZES[-1]), *SIZES, *(size - 1 for size in SIZES)}
@@ -134,14 +134,14 @@ def neighbours(stage: Stage, seed: int) -> Iterator[Neighbours]:
 def changed(
     stage: Stage, base: Sequence[Any], place: int, value: Any, others: Sequence[Any] | None = None
 ) -> Neighbours:
-    """A dataset with as many records as the claim says added at a place, or replaced from it on, and the one without.
+    """Return a neighbour of a dataset, with records added at a place or replaced from there on, and the dataset itself.
 
     Args:
-        stage: whose relation and number of records it is.
-        base: the records.
-        place: where.
-        value: of what is added, or put in place.
-        others: of what is added with it, in place of more of the same.
+        stage: its relation says whether records are added or replaced, and its claim says how many.
+        base: the records of the dataset.
+        place: the index of the first new record.
+        value: the first new record, and all further ones if `others` is None.
+        others: the further new records, as many as the claim needs.
     """
     added = [value] * stage.claim.changes if others is None else [value, *others][: stage.claim.changes]
     if stage.relation is Relation.SUBSTITUTE:
@@ -159,13 +159,13 @@ def _changed(stage: Stage, base: Sequence[Any], values: Iterable[Any], places: I
 
 
 def _grid(stage: Stage, values: Sequence[Any], size: int) -> Iterator[Neighbours]:
-    """Every dataset of a number of these values, and its neighbours."""
+    """Yield every dataset of `size` records among these values, with each of its neighbours."""
     for records in itertools.product(values, repeat=size):
         yield from _changed(stage, records, values, range(size + 1))
 
 
 def chains(stage: Stage) -> Iterator[tuple[Callable[[int], list[Any]], list[int]]]:
-    """Chains of datasets, each one record from the next, and places on them to try: equal records added or replaced."""
+    """Yield chains, functions from i to a dataset of one or two values that neighbours the next, and each i to try."""
     values, (least, most) = values_of(stage), stage.sizes
     last, doubled = int(min(most, SIZES[-1])), [0, *(1 << bit for bit in range(17))]
     if stage.claim.changes > 1:
@@ -179,12 +179,12 @@ def chains(stage: Stage) -> Iterator[tuple[Callable[[int], list[Any]], list[int]
 
 
 def _equal(low: Any, high: Any, size: int | None, count: int) -> list[Any]:
-    """A number of records of the second value, and the rest of the first."""
+    """Return `count` times `high`, and then `low` up to `size` records; without a size, no `low`."""
     return [high] * count + [low] * ((size or count) - count)
 
 
 def _alike(stage: Stage, values: Sequence[Any], large: Sequence[int]) -> Iterator[Neighbours]:
-    """Datasets of equal records, but for one: of all small sizes, of large ones, and next to those, where sums jump."""
+    """Yield datasets of equal records with a neighbour: of all small sizes, of large ones, and near jumps of sums."""
     near = [size + step for size in SIZES for step in (-2, 1)]
     for size, most in [*((size, 2) for size in [*range(EQUAL), *near]), *((size, FEW) for size in large)]:
         for value in values[:most]:
@@ -192,7 +192,7 @@ def _alike(stage: Stage, values: Sequence[Any], large: Sequence[int]) -> Iterato
 
 
 def _many(stage: Stage, values: Sequence[Any], large: Sequence[int]) -> Iterator[Neighbours]:
-    """Large datasets: all alike, one unlike all others, halves, alternating, and all values in turn."""
+    """Yield large datasets with a neighbour: all equal, one different, halves, alternating, and all values in turn."""
     low, high, *rest = values if len(values) > 1 else (values[0], values[0])
     small = rest[-1] if rest else low
     tried = {repr(value): value for value in (high, low, small)}.values()
@@ -214,7 +214,7 @@ def _many(stage: Stage, values: Sequence[Any], large: Sequence[int]) -> Iterator
 
 
 def _shuffled(stage: Stage, values: Sequence[Any], rng: random.Random) -> Iterator[Neighbours]:
-    """Datasets of few values in any order, one of them changed."""
+    """Yield random datasets of a few values, each with a random neighbour."""
     least, most = stage.sizes
     sizes = [size for size in (2, 3, 4, 6, 10, 40) if least <= size <= most] or [max(int(least), 1)]
     for _ in range(2000):

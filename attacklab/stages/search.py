@@ -1,11 +1,11 @@
 """The attack `stability`: looks for two neighbouring datasets whose outputs lie further apart than a stage claims.
 
 No sample is drawn and chance has no part in it: a claim is refuted by two inputs and two outputs, whose distance is
-exact. What is found is made small: first the records that both datasets have are left out, then the rest are rounded.
-That a claim held wherever it was tried proves nothing, unless every dataset of a finite domain was.
+exact. A counterexample is simplified: records that both datasets have are left out, and the rest are rounded. A claim
+that held on every pair tried is proved only if every dataset of a finite domain was tried.
 
-The search runs in a process of its own, so a call that does not end, or that ends its process, ends nothing else. What
-cannot be sent there, such as a transformation of OpenDP, runs here without a limit.
+The search runs in a process of its own, so a call that does not end, or that ends its process, ends nothing else. A
+stage that cannot be sent there, such as a transformation of OpenDP, runs here without a limit.
 """
 
 from __future__ import annotations
@@ -65,13 +65,13 @@ SEARCHED = 300
 """Number of datasets that the search tries."""
 
 MOST_DRAWN = 100
-"""Where datasets have more records at the least, there is no search: Hypothesis draws none so large."""
+"""If the smallest dataset has more records than this, Hypothesis does not search: it draws none so large."""
 
 FIRST_PAIRS, CHAINS = 100, 0.1
-"""Number of small pairs tried before chains of neighbours, and the chains' part of the time."""
+"""Number of small pairs tried before chains of neighbours, and the chains' share of the time."""
 
 REMEMBERED = 4
-"""Most records of a dataset whose first output is kept; later outputs must equal it."""
+"""If a dataset has at most this many records, its first output is kept, and later outputs must equal it."""
 
 SLOW = 0.1
 """Seconds that a pair may take; if it takes longer, no larger datasets are tried."""
@@ -86,10 +86,10 @@ LONGEST_CALL = 5
 """Processor seconds that a call may take beyond the time of the search; then it is ended."""
 
 WAITING = 5
-"""Seconds for each processor second, for a stage that waits, such as for a database."""
+"""Seconds of time that count as one processor second, for a stage that waits, such as for a database."""
 
 ROUNDING = Fraction(1, 10**6)
-"""A claim that is broken by less than this part of it is broken by rounding alone, as it seems."""
+"""If a distance exceeds the claim by at most this part of it, the finding says that rounding is the cause."""
 
 FLAW = "one record moves the stage further than it claims"
 ROUNDED = "rounding moves the stage further than it claims"
@@ -97,18 +97,18 @@ ROUNDED = "rounding moves the stage further than it claims"
 
 @dataclass(frozen=True)
 class Raised:
-    """Stands for the output of a call that raised. It equals any other such output, and nothing else."""
+    """The output of a call that raised. Its distance is 0 from any other such output, and infinite from all others."""
 
     text: str
 
 
 class _Unsteady(Exception):
-    """A stage gave two outputs of one input."""
+    """A stage gave two different outputs on the same input."""
 
 
 @dataclass
 class _Study:
-    """What was tried of a stage."""
+    """A search on a stage: its settings, and what was tried so far."""
 
     stage: Stage
     relax: Fraction
@@ -125,22 +125,22 @@ class _Study:
     largest: float = math.inf  # datasets of more records take too long
 
     def finding(self, verdict: Verdict, reason: str, **rest: Any) -> Finding:
-        """A finding of this search."""
+        """Return a finding on the stage, with this search's seed and number of calls."""
         again = "audit the same stage once more: nothing in it is random"
         given = {"seed": self.seed, "replay": again, "trials": 2 * self.tried, **rest}
         return Finding.on(self.stage, NAME, verdict, reason, **given)
 
     @property
     def allowed(self) -> Fraction:
-        """The largest distance that the claim allows, squared for l2."""
+        """The largest distance that the claim allows, with `relax`, squared for l2."""
         claim = self.stage.claim
         return (claim.bound * (1 + self.relax)) ** claim.metric.power
 
     def output(self, records: Sequence[Any]) -> Any:
-        """What the stage gives, as it was then, or that it raised.
+        """Call the stage on a dataset. Return a copy of the output, or `Raised` if the call raised an exception.
 
         Raises:
-            Unmeasurable: the output cannot be kept.
+            Unmeasurable: the output cannot be copied.
         """
         try:
             output = self.stage.function(self.stage.dataset(records))
@@ -157,10 +157,10 @@ class _Study:
             raise Unmeasurable(f"its output cannot be copied: {in_one_line(error)}") from error
 
     def apart(self, pair: Neighbours) -> Distance:
-        """The powered distance between the outputs of two datasets.
+        """Return the distance between the outputs of two datasets, squared for l2.
 
         Raises:
-            _Unsteady: one of them had another output before.
+            _Unsteady: one of the datasets had another output before.
         """
         if self.notes is not None:
             os.pwrite(self.notes, cloudpickle.dumps((pair, self.tried, self.worst)), 0)
@@ -174,14 +174,14 @@ class _Study:
         return self.distance(*outputs)
 
     def distance(self, first: Any, second: Any) -> Distance:
-        """The powered distance between two outputs; a call that raised is like another one, and unlike all else."""
+        """Return the distance between two outputs, squared for l2: 0 if both calls raised, infinite if one did."""
         raised = [isinstance(output, Raised) for output in (first, second)]
         if any(raised):
             return Fraction(0) if all(raised) else math.inf
         return powered_distance(first, second, self.stage.claim.metric)
 
     def look_at(self, pair: Neighbours) -> Distance:
-        """Try a pair, and keep it if its outputs lie furthest apart so far."""
+        """Try a pair, keep it if its outputs lie furthest apart so far, and return their distance, squared for l2."""
         self.tried += 1
         self.records = max(self.records, *map(len, pair))
         distance = self.apart(pair)
@@ -191,7 +191,7 @@ class _Study:
 
     @property
     def elapsed(self) -> float:
-        """Processor seconds of this search, or the part of all seconds that counts for a stage that waits."""
+        """Processor seconds of this search, or all its seconds over `WAITING`, whichever is more."""
         return max(time.process_time() - self.begun[0], (time.monotonic() - self.begun[1]) / WAITING)
 
     @property
@@ -217,13 +217,13 @@ def stability(stage: Stage, *, relax: float = 0.0, seed: int = 0, seconds: float
 
     Args:
         stage: the function and its claim.
-        relax: the claim is judged with this part of it added, to leave rounding out.
-        seed: of the search.
-        seconds: the most processor seconds.
+        relax: the claim is increased by this fraction of it, to leave rounding out.
+        seed: the seed of the search.
+        seconds: the most processor seconds that the search takes.
 
     Returns:
-        VIOLATED with a counterexample; PROVED for every input of a finite domain; NOT_DETECTED with the largest
-        distance that was found; or ERROR.
+        A finding: VIOLATED with a counterexample; PROVED for every input of a finite domain; NOT_DETECTED with the
+        largest distance that was found; NOT_APPLICABLE if the domain has no two neighbours; or ERROR.
     """
     require_numbers(seconds=seconds, relax=1 + relax if isinstance(relax, int | float) else relax)
     if relax < 0:
@@ -236,7 +236,7 @@ def stability(stage: Stage, *, relax: float = 0.0, seed: int = 0, seconds: float
 
 
 def _in_its_own_process(study: _Study) -> Finding:
-    """The finding of a search in another process, which ends where a call takes too long."""
+    """Search in another process, which is ended if a call takes too long. Return the finding."""
     longest = WAITING * (study.seconds + SHRINK_SECONDS + LONGEST_CALL)
     with tempfile.TemporaryDirectory() as folder:
         notes = Path(folder) / "notes"
@@ -256,7 +256,7 @@ def _in_its_own_process(study: _Study) -> Finding:
 
 
 def _limited(study: _Study, notes: Path) -> Finding:
-    """Search in a process that ends where a call takes too long, even in code that hears no signal of Python's."""
+    """Search in this process, which the system ends if a call takes too long, even in native code."""
     import resource  # there is none on Windows
 
     most = math.ceil(time.process_time() + study.seconds + SHRINK_SECONDS) + LONGEST_CALL
@@ -267,7 +267,7 @@ def _limited(study: _Study, notes: Path) -> Finding:
 
 @_plainly()
 def _searched_for(study: _Study) -> Finding:
-    """Search here, and say what was found."""
+    """Search in this process, and return the finding."""
     stage = study.stage
     study.begun = time.process_time(), time.monotonic()
 
@@ -312,10 +312,7 @@ def _all_tried(study: _Study, values: list[Any] | None) -> bool:
 
 
 def _bisected(study: _Study, chain: Callable[[int], list[Any]], places: Sequence[int], ends: float) -> None:
-    """Look where outputs along a chain of neighbours lie further apart than its steps together may move them.
-
-    By the triangle inequality, one step of such a part of it moves its output further than the claim.
-    """
+    """Bisect a chain of neighbours if outputs at two places are further apart than the steps between them allow."""
     bound = study.stage.claim.bound * (1 + study.relax)
 
     def is_far(start: int, end: int) -> bool:
@@ -383,7 +380,7 @@ def _searched(study: _Study) -> None:
 
 
 def _records_like(stage: Stage, values: list[Any]) -> st.SearchStrategy[Any]:
-    """A strategy that draws these values and, if the domain is numeric, numbers between them."""
+    """Return a strategy that draws these values and, if the domain is numeric, numbers between them."""
     records = st.sampled_from(values)
     kinds: dict[Any, Any] = {float: st.floats, int: st.integers} if isinstance(stage.domain, Domain | type) else {}
     for kind, between in kinds.items():
@@ -394,7 +391,7 @@ def _records_like(stage: Stage, values: list[Any]) -> st.SearchStrategy[Any]:
 
 
 def _violated(study: _Study, worst: tuple[Distance, Neighbours]) -> Finding:
-    """The finding of a pair that breaks the claim, made small, and run once more."""
+    """Simplify a pair that breaks the claim, run it once more, and return the finding."""
     stage, pair = study.stage, _shrunk(worst[1], _breaking(study, worst[0]))
     outputs = [study.output(side) for side in pair]
     distance = study.distance(outputs[0], outputs[1])
@@ -421,7 +418,10 @@ def _violated(study: _Study, worst: tuple[Distance, Neighbours]) -> Finding:
 
 
 def _breaking(study: _Study, distance: Distance) -> Callable[[Neighbours], bool]:
-    """Whether a smaller pair breaks the claim, by half as much unless by rounding; TimeoutError once time is up."""
+    """Return a test for whether a smaller pair still breaks the claim; it raises TimeoutError after `SHRINK_SECONDS`.
+
+    Unless the claim is broken by rounding alone, the pair must keep at least half of the (powered) distance.
+    """
     enough = study.allowed if _by_rounding(study, distance) else max(study.allowed, distance / 2)
     ends = study.elapsed + SHRINK_SECONDS
 
@@ -439,7 +439,7 @@ def _by_rounding(study: _Study, distance: Distance) -> bool:
 
 
 def _plain(study: _Study, distance: Distance) -> Distance:
-    """The distance as it is shown: for l2 the square root of what is stored, rounded down by less than 2^−64."""
+    """Return the distance to show: for l2 the square root of the squared distance, rounded down by less than 2^−64."""
     if study.stage.claim.metric.power == 1 or isinstance(distance, float):
         return distance
     below = distance.denominator << 64
@@ -447,7 +447,7 @@ def _plain(study: _Study, distance: Distance) -> Distance:
 
 
 def _apart_text(distance: Distance, bound: Fraction) -> str:
-    """A distance; where six digits would not tell it from the claim, the claim and what is beyond."""
+    """Return a distance as text. If six digits would not tell it from the claim, write claim + excess."""
     if isinstance(distance, float):
         return "infinitely far"
     if bound and 0 < distance - bound < bound * ROUNDING:
@@ -464,7 +464,7 @@ def _loss_text(plain: Distance, bound: Fraction) -> str:
 
 
 def _shrunk(pair: Neighbours, breaks: Callable[[Neighbours], bool]) -> Neighbours:
-    """A pair that still breaks the claim, with few records and round values."""
+    """Return a pair that still breaks the claim, with fewer records and rounder values."""
     ahead = _alike_first(*pair)
     behind = _alike_first(*(side[ahead:][::-1] for side in pair))
     shared = [*pair[0][:ahead], *pair[0][len(pair[0]) - behind :]]
@@ -492,13 +492,13 @@ def _shrunk(pair: Neighbours, breaks: Callable[[Neighbours], bool]) -> Neighbour
 
 
 def _alike_first(first: Sequence[Any], second: Sequence[Any]) -> int:
-    """With how many equal records two datasets begin."""
+    """Return the number of records at the start of two datasets that are equal."""
     alike = itertools.takewhile(lambda two: repr(two[0]) == repr(two[1]), zip(first, second, strict=False))
     return sum(1 for _ in alike)
 
 
 def _simpler(value: Any) -> Iterator[Any]:
-    """Rounder values of the same type, the simplest first; all lie between 0 and the value."""
+    """Yield rounder values of the same type, the simplest first: 0, the integer part, and one and three digits."""
     if isinstance(value, float) and math.isfinite(value) and value:
         yield from (0.0, math.copysign(math.floor(abs(value)), value), float(f"{value:.1g}"), float(f"{value:.3g}"))
     elif isinstance(value, int) and not isinstance(value, bool) and value:
@@ -506,7 +506,7 @@ def _simpler(value: Any) -> Iterator[Any]:
 
 
 def _text(value: Any) -> str:
-    """A value as text for a sentence; a run of equal records is written once."""
+    """Return a value as text for a sentence; in a long list, a run of equal records is written once."""
     if isinstance(value, Raised):
         return value.text
     plain = value.tolist() if isinstance(value, np.ndarray | np.generic) else value
@@ -522,7 +522,7 @@ def _text(value: Any) -> str:
 
 
 def _exact_text(output: Any) -> str:
-    """An output with every bit: floats by `float.hex`."""
+    """Return an output as text with every bit: floats by `float.hex`."""
     if isinstance(output, Raised):
         return f"raised {output.text}"
     if isinstance(output, float | np.floating):
@@ -533,7 +533,7 @@ def _exact_text(output: Any) -> str:
 
 
 def _place(stage: Stage) -> dict[str, Any]:
-    """The function's own first line, where its source is known."""
+    """Return the file and the first line of the stage's function; empty if its source is not known."""
     try:
         function = inspect.unwrap(stage.function)
         return {"file": from_here(inspect.getfile(function)), "line": inspect.getsourcelines(function)[1]}
