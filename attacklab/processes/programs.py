@@ -47,9 +47,9 @@ class TooLate(NoAnswer):
 
 
 class Program:
-    """A program that is started when it is first asked, and again after `close`; no shell reads its command.
+    """A program that starts at the first request, and again at the first one after `close`. No shell reads its command.
 
-    A fork of this process has a program of its own. It is closed after any failure, and when this object is freed.
+    A fork of this process has a program of its own. The program is closed after any failure, and with this object.
 
     Args:
         command: the program and its arguments.

@@ -146,7 +146,7 @@ def dp_audit(request: pytest.FixtureRequest) -> Callable[..., list[Finding]]:
 
     A test calls it as `dp_audit(target, *, attacks=None, ideal_noise=False)`, and gets the findings. The target is a
     `Target`, a stage, or a release function whose claim is in the marker `dp_claim`. Give attacks of your own to run
-    them instead of the registered ones; `ideal_noise` takes the samplers at their word, and asks for the code around.
+    them instead of the registered ones. `ideal_noise` assumes that samplers are right, and tests the code around them.
     """
     item: pytest.Item = request.node
     run = item.config.stash[_RUN]
@@ -157,7 +157,7 @@ def dp_audit(request: pytest.FixtureRequest) -> Callable[..., list[Finding]]:
 
 @pytest.fixture
 def dp_prove(request: pytest.FixtureRequest) -> Callable[..., list[Finding]]:
-    """Prove a target's claim; fail the test unless it is proved on every pair, if only with slack.
+    """Prove a target's claim; fail the test unless it is proved on every pair. A proof with slack is enough.
 
     A test calls it as `dp_prove(target, *, inputs=None, seconds=60.0)`, and gets the findings. The target
     is a `Target` with a sampler, or a `sampler(input, bits)` whose claim is in the marker `dp_claim`. It is

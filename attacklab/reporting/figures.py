@@ -17,7 +17,7 @@ SCIENTIFIC = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)e([+−-]?)0*(\d+)\b")
 
 
 class Role(enum.StrEnum):
-    """What a series stands for; each role has its own colour and line."""
+    """What a series stands for. Each role has its own colours and line styles."""
 
     NAIVE = "naive"
     EXACT = "exact"
