@@ -79,12 +79,12 @@ ATTACKS: tuple[Attack, ...] = (
     RepeatedNoise(),
     BlackBox(),
 )
-"""All of them run where none is named."""
+"""The attacks that an audit runs if none is named."""
 
 ALL_ATTACKS: tuple[Attack, ...] = (*ATTACKS, AlignmentAttack())
-"""Those, and what runs only when it is named: the alignment, which takes no scenarios."""
+"""`ATTACKS` and the alignment, which runs only if it is named, and has no scenarios."""
 
 
 def sized(attack: Attack, trials: int) -> Attack:
-    """The attack with a learning sample whose size suits an audit of this number of trials."""
+    """Return the attack with a learning sample, if it has one, whose size suits an audit of this number of trials."""
     return attack.within(trials) if isinstance(attack, Learning) else attack

@@ -12,16 +12,16 @@ from attacklab.model.targets import Target
 
 @dataclass(frozen=True)
 class AlignmentAttack:
-    """The attack, as a name among others: it shifts draws, so no scenario of pairs and events is all of it."""
+    """The attack's entry in the registry; it shifts draws, which no scenario of pairs and events can express."""
 
     name: str = field(default="alignment", repr=False)
     flaw: str = field(default="the code around the noise loses more than is claimed", repr=False)
     whole_outputs: ClassVar[bool] = True
 
     def applies_to(self, target: Target) -> bool:
-        """Whether the target draws from generators that can be watched; one with a sampler is to be proved."""
+        """Whether the target has no `sampler`; a target that has one is proved instead."""
         return target.sampler is None
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002
-        """No scenarios: `attacklab.auditing.alignment` runs this attack."""
+        """Return no scenarios, because `attacklab.auditing.alignment` runs this attack."""
         return ()

@@ -26,15 +26,15 @@ Probe: TypeAlias = Callable[[Any, int], Outputs]
 
 
 DEAR_WORDS = 64
-"""An output that takes more random words is dear: a maximum of noisy utilities takes one for each outcome."""
+"""An output that takes more random words is expensive: a noisy maximum takes at least one for each outcome."""
 
 FEW = 8  # how many outputs show of what kind they are
 
 
 def is_dear(probe: Probe, input_: Any, outputs: int = FEW) -> bool:
-    """Whether an output takes many random words, as where noise is drawn for each outcome.
+    """Whether an output takes more than `DEAR_WORDS` random words, as it does if every outcome gets its own noise.
 
-    A cost that does not depend on the machine; not known of another process, nor where the target fails.
+    This cost does not depend on the machine. The result is False if the target fails or runs in another process.
     """
     before = getattr(probe, "words", 0)
     with contextlib.suppress(TargetError):
@@ -50,9 +50,9 @@ class Event:
     Attributes:
         description: the set in words.
         contains: takes outputs, one a row, and returns which of them lie in the set, as a bool array.
-        line: the same as an expression of one `output` that is not a failure, for people to read; it may use `np`.
-            Empty where it takes more than a line.
-        flaw: the flaw that it shows, in one line, where that is another than its attack looks for.
+        line: the set as a Python expression in `output`, for people to read. It assumes that the output is not a
+            failure, and may use `np`. Empty if one line is not enough.
+        flaw: the flaw that the event shows, in one line; empty if it is the flaw of its attack.
     """
 
     description: str
@@ -62,7 +62,7 @@ class Event:
 
 
 def literal(value: float) -> str:
-    """An expression for a number, every bit of it kept."""
+    """Return a Python expression for a number that keeps every bit of it."""
     return repr(value) if isinstance(value, int) or math.isfinite(value) else f'float("{value}")'
 
 
@@ -74,12 +74,12 @@ class Scenario:
         pair: the two inputs.
         events: the candidates. A first sample chooses one of them and tells how many trials it will take; a second
             sample judges it.
-        answers: how many answers the adversary collects before it decides. If more than 1, an event sees rows of that
-            many.
-        sees_failures: whether its events tell failures apart: if so, an output may be the `Failure` of a release that
-            raised. If not, all that they see of a trial in which a release raised is that they do not hold it.
-        trials: the most that judge it, where the event holds always or never, so that more would show no more; None for
-            as many as the audit has.
+        answers: how many answers the adversary collects before it decides. If more than 1, each row that an event sees
+            holds this many answers.
+        sees_failures: whether the events see failures: if so, an output may be the `Failure` of a release that raised.
+            If not, a trial in which the release raised counts as "not in the event".
+        trials: the largest number of trials that judge it, for events that happen always or never; None for as many as
+            the audit has.
 
     Raises:
         ValueError: there are no events, or `answers` or `trials` is less than 1.
@@ -103,8 +103,8 @@ class Scenario:
 class Attack(Protocol):
     """An attack on one flaw.
 
-    An attack that looks at outputs of any form, and not only at numbers, says so by a `whole_outputs` that is true.
-    Others meet no target of kind NOISE, SUM or MEAN whose outputs are not numbers.
+    An attack that handles outputs of any type, not only numbers, has an attribute `whole_outputs` that is True.
+    Other attacks are not run on targets of kind NOISE, SUM or MEAN whose outputs are not numbers.
     """
 
     @property
@@ -131,7 +131,7 @@ class Attack(Protocol):
 
 
 class OfKinds:
-    """An attack on all targets of some kinds, and on no others; `class MyAttack(OfKinds, kinds={Kind.SUM})`."""
+    """Base class of attacks that apply to targets of some kinds: `class MyAttack(OfKinds, kinds={Kind.SUM})`."""
 
     _kinds: ClassVar[frozenset[Kind]]
 
@@ -145,16 +145,16 @@ class OfKinds:
 
 @dataclass(frozen=True, repr=False)
 class FunctionAttack:
-    """An attack that is one function, whose name is the attack's, and a row of facts about it.
+    """An attack that consists of one function and some facts about it; the function's name is the attack's name.
 
     Attributes:
-        find: `find(target, probe, **settings)` yields scenarios. Its docstring says flaw, adversary, pair, event and
-            what a negative result does not show.
+        find: `find(target, probe, **settings)` yields scenarios. Its docstring states the flaw, the adversary, the pair
+            and the event, and what a negative result does not show.
         flaw: the flaw in one line.
-        kinds: the kinds of targets that can have it.
-        source: where it was described.
-        settings: what `find` is given besides, by name.
-        decides_alone: whether an audit ends where it refutes the claim, as nothing else is to be said then.
+        kinds: the kinds of targets that can have the flaw.
+        source: the publication that describes the flaw.
+        settings: the keyword arguments of `find`, as pairs of name and value.
+        decides_alone: whether the audit ends if this attack refutes the claim, because other attacks would add nothing.
     """
 
     find: Callable[..., Iterable[Scenario]]
@@ -174,11 +174,11 @@ class FunctionAttack:
         return target.kind in self.kinds
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """The scenarios that `find` yields for the target."""
+        """Return the scenarios that `find` yields for the target."""
         return self.find(target, probe, **dict(self.settings))
 
     def given(self, **settings: Any) -> FunctionAttack:
-        """The attack with other settings."""
+        """Return the attack with these settings in place of its own."""
         return replace(self, settings=tuple(settings.items()))
 
     def __repr__(self) -> str:
@@ -188,23 +188,23 @@ class FunctionAttack:
 
 @runtime_checkable
 class Learning(Attack, Protocol):
-    """An attack that learns its events from many outputs, more of them where more trials judge."""
+    """An attack that learns its events from many outputs: the larger the audit, the more outputs it learns from."""
 
     @property
     def looks(self) -> int:
-        """About how many outputs it draws to find its pairs and events."""
+        """The approximate number of outputs that the attack draws to find its pairs and events."""
         ...
 
     def within(self, trials: int) -> Learning:
-        """The attack with a learning sample whose size suits an audit of this number of trials."""
+        """Return the attack with a learning sample whose size suits an audit of this number of trials."""
         ...
 
 
 def as_floats(outputs: Outputs) -> NDArray[np.float64]:
-    """Outputs as doubles: every bit of a float is kept, and a failure becomes NaN.
+    """Return outputs as doubles: a float of at most 64 bits keeps every bit, and a failure becomes NaN.
 
-    An exact number becomes the nearest double, or an infinity beyond the largest, so that no two change their order;
-    what is not a number becomes NaN.
+    An integer, fraction or decimal becomes the nearest double, or ±∞ beyond the largest double, so that no two numbers
+    change their order. Anything that is not a number becomes NaN.
     """
     if outputs.dtype == object:
         return np.fromiter(map(_as_double, outputs.flat), dtype=np.float64, count=outputs.size).reshape(outputs.shape)
@@ -221,15 +221,15 @@ def _as_double(output: Any) -> float:
 
 
 def as_released(outputs: Outputs) -> Floats:
-    """Outputs in their own floating-point format; integers, and arrays that can hold failures, become doubles."""
+    """Return floats in their own format; integers, and arrays of objects (which can hold failures), become doubles."""
     return outputs if outputs.dtype.kind == "f" else as_floats(outputs)
 
 
 def pair_of_answers(target: Target, first: float, second: float) -> tuple[NeighbouringPair, float, float]:
-    """Two true answers as a pair and as numbers: these two, or the nearest that the target's domain has.
+    """Return two true answers as a pair and as two numbers, moved to the nearest answers in the target's domain.
 
     Raises:
-        OutsideDomain: the domain has none.
+        OutsideDomain: the domain has no such pair.
     """
     pair = NeighbouringPair.answers(first, second, sensitivity=target.sensitivity)
     near = target.adapted(pair)
@@ -239,14 +239,14 @@ def pair_of_answers(target: Target, first: float, second: float) -> tuple[Neighb
 
 
 def adapted_pairs(target: Target, pairs: Iterable[NeighbouringPair]) -> Iterator[NeighbouringPair]:
-    """The pairs, moved into the target's domain where needed; pairs that do not fit are left out."""
+    """Yield the pairs, moved into the target's domain if necessary; pairs that do not fit are left out."""
     for pair in pairs:
         with contextlib.suppress(OutsideDomain):
             yield target.adapted(pair)
 
 
 def origin(target: Target) -> Any:
-    """The answer nearest to 0 that the target takes."""
+    """Return the answer nearest to 0 that the target takes."""
     return 0.0 if target.domain is None else target.domain.origin
 
 
@@ -256,12 +256,12 @@ def whole_only(target: Target) -> bool:
 
 
 def laplace_scale(target: Target) -> float:
-    """The scale λ of the target's noise, if the noise is Laplace noise."""
+    """Return the scale λ of the target's noise, assumed to be Laplace: the declared scale, or else Δ/ε."""
     return target.noise_scale or target.sensitivity / target.claim.nominal.epsilon
 
 
 def bounds_of(target: Target) -> tuple[float, float]:
-    """The bounds of a record of a sum or mean; the nearest records to them that its domain has.
+    """Return the bounds of a record of a sum or mean, moved inwards to records that the target's domain has.
 
     Raises:
         OutsideDomain: the domain has no two records within the bounds.
@@ -280,7 +280,7 @@ def bounds_of(target: Target) -> tuple[float, float]:
 
 
 def ends(target: Target) -> tuple[float, float]:
-    """Two values of a record that are no further apart than the sensitivity under either relation.
+    """Return two values of a record that are no further apart than the sensitivity under either relation.
 
     Returns:
         The value near 0 and the value far from it: the bound of smaller magnitude (0 if the bounds' signs differ), and
@@ -291,7 +291,7 @@ def ends(target: Target) -> tuple[float, float]:
 
 
 def on_path(near: float, far: float, size: int, uppers: int) -> NDArray[np.float64]:
-    """The dataset of `size` records, the first `uppers` of them at the far value and the others at the near one."""
+    """Return a dataset of `size` records: the first `uppers` of them are `far`, the others are `near`."""
     records = np.full(size, near)
     records[:uppers] = far
     return records

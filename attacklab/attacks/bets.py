@@ -14,7 +14,7 @@ from attacklab.attacks.failures import probed
 from attacklab.model.targets import Outputs, is_exact
 
 DEEPEST_NATS = 2.0**14
-"""How deep, or how high, to look for the end of a format, in ε·u/(2Δu): x87 extended precision ends at 11 400."""
+"""The largest |ε·u/(2Δu)| at which to look for underflow or overflow: x87 extended precision ends at 11 400."""
 
 OUTCOME_0 = Event("outcome 0", lambda outputs: np.asarray(outputs == 0, dtype=bool), "output == 0")
 HEAVY = Event("the heavy outcome", OUTCOME_0.contains, OUTCOME_0.line)
@@ -22,7 +22,7 @@ LIGHT = Event("a light outcome", lambda outputs: as_floats(outputs) > 0, "output
 
 
 def exact_answer(value: float) -> Event:
-    """The bet that the answer is a double, bit for bit."""
+    """Return the bet that the output is this double, bit for bit."""
     pattern = int(np.float64(value).view(np.int64))
     exactly = f"float(output).hex() == {value.hex()!r}"
     return Event(f"the answer is {value!r}, bit for bit", partial(_is_exactly, pattern=pattern), exactly)
@@ -33,17 +33,17 @@ def _is_exactly(outputs: Outputs, *, pattern: int) -> NDArray[np.bool_]:
 
 
 def typical(outputs: Outputs) -> float:
-    """The median of the outputs that are not failures; 0 if all are failures."""
+    """Return the lower median of the outputs that are not failures; 0 if all are failures."""
     values = as_floats(outputs)
     values = values[~np.isnan(values)]
     return float(np.quantile(values, 0.5, method="lower")) if values.size else 0.0
 
 
 def half_lines(low: float, high: float) -> tuple[Event, ...]:
-    """The bets on the higher of two answers: outputs beyond the middle between them.
+    """Return the bet on the higher of two answers: outputs above the middle between them.
 
     If the middle is not below the higher answer, because the two are equal or adjacent doubles or one is infinite,
-    there are two bets: one that includes the higher answer, and one on outputs beyond the middle.
+    there are two bets: one that includes the higher answer, and one on outputs above the middle.
     """
     middle = low / 2 + high / 2
     below = float(np.nextafter(high, -math.inf))
@@ -52,7 +52,7 @@ def half_lines(low: float, high: float) -> tuple[Event, ...]:
 
 
 def half_line(threshold: float) -> Event:
-    """The bet that the answer exceeds a number; integers, fractions and decimals are compared exactly."""
+    """Return the bet that the output exceeds a threshold; integers, fractions and decimals are compared exactly."""
     return Event(
         f"the answer exceeds {threshold!r}",
         partial(_exceeds, threshold=threshold),
@@ -69,11 +69,11 @@ def _exceeds(outputs: Outputs, *, threshold: float) -> NDArray[np.bool_]:
 
 
 def among(description: str, outcomes: NDArray[np.int64], most: int) -> Event:
-    """The event that one of some outcomes is drawn.
+    """Return the event that a selection gives one of these outcomes.
 
     Args:
         description: the event in words.
-        outcomes: their indices.
+        outcomes: the indices of the outcomes.
         most: the largest index of any outcome.
     """
     chosen = np.zeros(most + 2, dtype=bool)  # the last place is for failures
@@ -89,6 +89,6 @@ def among(description: str, outcomes: NDArray[np.int64], most: int) -> Event:
 
 
 def both_drawn(probe: Probe, utility: float) -> bool:
-    """Whether both of two equally good outcomes are drawn; wrong with probability 2^−63."""
+    """Whether 64 outputs for two outcomes of equal utility show both; by chance they do not with probability 2^−63."""
     outputs = probed(probe, np.full(2, utility))
     return outputs is not None and bool((outputs == 0).any() and (outputs == 1).any())

@@ -2,9 +2,9 @@
 
 A probe stops where a call raises, so an attack can tell beforehand whether a pair shows any such failure. For such
 pairs the release is called once for each trial from the start. An attack whose pairs are meant to make a target fail
-bets on failure besides its other bets (`scenario_on`). An attack that looks for something else bets on failure instead
-of them (`despite_failures`, `bet_on_failing`). If the target always fails on both inputs, that tells nothing about
-which of them it was given, and there is nothing to try.
+bets on failure in addition to its other bets (`scenario_on`). An attack that looks for something else bets on failure
+instead (`despite_failures`, `bet_on_failing`). If the target always fails on both inputs, the failure does not show
+which input it had, and there is nothing to try.
 
 If failures are too rare for the probe to see, the referee draws its samples anew when they turn up. A target that hangs
 must run in a process of its own, where the time limit turns it into an ERROR finding.
@@ -34,7 +34,7 @@ ONE_BY_ONE = 256  # how many outputs are drawn one at a time, if drawing them to
 
 
 def failed(outputs: Outputs) -> NDArray[np.bool_]:
-    """Which outputs are failures: NaN, None or the `Failure` of a release that raised."""
+    """Return a bool for each output: whether it is NaN, None or the `Failure` of a release that raised."""
     if outputs.dtype == object:
         return np.fromiter(map(is_failure, outputs), dtype=bool, count=len(outputs))
     if outputs.dtype.kind not in "fc":
@@ -55,7 +55,7 @@ FAILS = Event(
 
 
 def probed(probe: Probe, input_: Any) -> Outputs | None:
-    """A few outputs, or None if the target raises."""
+    """Return `PROBES` outputs, or None if the target raises."""
     try:
         return probe(input_, PROBES)
     except TargetError:
@@ -63,11 +63,11 @@ def probed(probe: Probe, input_: Any) -> Outputs | None:
 
 
 def scenario_on(pair: NeighbouringPair, sides: Sequence[Outputs | None], bets: Sequence[Event]) -> Scenario:
-    """The pair with the given bets, and the bet on failure if a failure was seen or there is no other bet.
+    """Return the pair with these bets, and the bet on failure if a failure was seen or there is no other bet.
 
     Args:
         pair: the two inputs.
-        sides: the probed outputs of each; None where the target failed.
+        sides: the probed outputs of each input; None for an input on which the target raised.
         bets: bets on outputs that are not failures.
     """
     stops = any(outputs is None for outputs in sides)
@@ -77,7 +77,7 @@ def scenario_on(pair: NeighbouringPair, sides: Sequence[Outputs | None], bets: S
 
 
 def despite_failures(scenarios: Sequence[Scenario], probe: Probe) -> Iterator[Scenario]:
-    """The scenarios; if the target fails on their pair, the bet on failure instead; nothing if it always fails.
+    """Yield the scenarios, or the bet on failure if the target raises on their pair; nothing if it always raises.
 
     Args:
         scenarios: one or more, all on the same pair.
@@ -95,7 +95,7 @@ def despite_failures(scenarios: Sequence[Scenario], probe: Probe) -> Iterator[Sc
 
 
 def bet_on_failing(pair: NeighbouringPair, probe: Probe) -> Scenario:
-    """The bet on failure, for a pair on which the target was seen to fail.
+    """Return the bet on failure, for a pair on which the target was seen to fail.
 
     Raises:
         TargetError: the target always fails, on both inputs.
@@ -107,10 +107,10 @@ def bet_on_failing(pair: NeighbouringPair, probe: Probe) -> Scenario:
 
 
 def sampled(probe: Probe, input_: Any, trials: int) -> Outputs:
-    """Outputs; if the target fails, fewer of them, drawn one at a time, with a `Failure` for each that failed.
+    """Draw outputs; if the target raises, draw fewer of them, one at a time, with a `Failure` for each that raised.
 
     Raises:
-        TargetError: it failed in a way that is not an output, as a process that hangs or dies.
+        TargetError: the target failed in a way that is not an output, such as a process that hangs or dies.
     """
     try:
         return probe(input_, trials)
@@ -119,10 +119,10 @@ def sampled(probe: Probe, input_: Any, trials: int) -> Outputs:
 
 
 def answered(probe: Probe, input_: Any, trials: int) -> Outputs:
-    """Outputs; where the target fails on many at once, the outputs of smaller draws, or of single ones.
+    """Draw outputs; if the target fails on many at once, draw small batches or single ones, and leave out failures.
 
     Raises:
-        TargetError: it failed in all of them.
+        TargetError: every draw failed.
     """
     try:
         return probe(input_, trials)

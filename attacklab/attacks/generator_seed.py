@@ -51,7 +51,7 @@ class GeneratorSeed(OfKinds, kinds={Kind.NOISE}):
     """The attack on a generator that is reseeded for every answer.
 
     Attributes:
-        seeds: the candidates; by default small numbers, as people type them. To try the seconds of a day, name them.
+        seeds: the candidate seeds; by default 0 to 4095, as people type them. To try a clock, give a range of seconds.
     """
 
     seeds: range = range(1 << 12)
@@ -59,7 +59,7 @@ class GeneratorSeed(OfKinds, kinds={Kind.NOISE}):
     flaw: str = "noise from a generator with few seeds takes few values"
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs no look at outputs
-        """The answers Δ and 0, with a bet for each of numpy's two generators."""
+        """Yield the pair of answers Δ and 0, with a bet for each of numpy's two generators."""
         scale = laplace_scale(target)
         pair, first, second = pair_of_answers(target, target.sensitivity, 0.0)
         noises = [(seeding, scale * _first_draws(draws, self.seeds)) for seeding, draws in SEEDED]
@@ -87,9 +87,9 @@ def recover_seed(
     Args:
         answers: the first answers after seeding.
         truths: the true answers, one for each.
-        scale: of the noise, in the unit of the answers.
-        seeds: the candidates.
-        draws: the generator and its sampler.
+        scale: the scale λ of the noise, in the unit of the answers.
+        seeds: the candidate seeds.
+        draws: draws from the generator by its sampler; see `Draws`.
 
     Returns:
         The candidates that give every answer to the last bit.
@@ -107,6 +107,6 @@ def _first_draws(draws: Draws, seeds: range) -> Doubles:
 
 
 def _is_only_from(outputs: Outputs, *, here: Doubles, there: Doubles) -> NDArray[np.bool_]:
-    """Which outputs are among the doubles `here` but not among those `there`."""
+    """Return which outputs are among the doubles `here` but not among the doubles `there`."""
     values = as_released(outputs)
     return np.isin(values, here) & ~np.isin(values, there)

@@ -50,7 +50,7 @@ class GeneratorState(OfKinds, kinds={Kind.DATASET}):
     """The attack on a noisy histogram: the input is a vector of counts, the output the same counts with Laplace noise.
 
     Attributes:
-        known: how many counts the adversary knows, besides the one that it is after.
+        known: the least number of counts that the adversary knows besides the one that it attacks.
     """
 
     known: int = KNOWN_ANSWERS
@@ -58,7 +58,7 @@ class GeneratorState(OfKinds, kinds={Kind.DATASET}):
     flaw: str = "known noise determines the generator's state, and the state determines all later noise"
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """A pair: all counts 0, against 1 in the last one; nothing if the target does not release counts."""
+        """Yield the pair of 1 in the last count against all counts 0; nothing if the target does not release counts."""
         known = self.known
         if target.domain is not None and isinstance(target.domain.shape, Queries):
             known = max(known, target.domain.shape.size - 1)
@@ -87,7 +87,7 @@ def recover_mt19937(answers: ArrayLike, truths: ArrayLike, *, scale: float) -> n
             truths are 0. About 1000 are needed if truths are 10^3 times the scale, and 1300 if they are 10^6 times the
             scale, because rounding to larger numbers loses bits.
         truths: the true answers, shape (m,) or one number for all.
-        scale: of the noise, in the unit of the answers.
+        scale: the scale λ of the noise, in the unit of the answers.
 
     Returns:
         The generator, in its state after the last answer.
@@ -105,7 +105,7 @@ def recover_mt19937(answers: ArrayLike, truths: ArrayLike, *, scale: float) -> n
 
 
 def known_outputs(answers: Doubles, truths: Doubles, *, scale: float) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """What answers reveal of the outputs of the Mersenne Twister that made their noise.
+    """Find the bits of the Mersenne Twister's outputs that answers reveal through their noise.
 
     numpy computes the noise as λ·log(2U) if U < ½ and as −λ·log((2.0 − U) − U) otherwise. Inverting that gives U up to
     an error; the leading bits on which all numbers within the error agree are known.
@@ -141,7 +141,7 @@ def _two_words(uniforms: NDArray[np.int64]) -> NDArray[np.uint32]:
 
 
 def _is_predicted(outputs: Outputs, *, counts: Doubles, scale: float) -> NDArray[np.bool_]:
-    """Recover the state from the known counts of the first vector, then predict the last count of every vector."""
+    """Recover the state from the first vector's known counts, and return which vectors' last counts it predicts."""
     known = len(counts) - 1
     try:
         generator = recover_mt19937(outputs[0, :known], counts[:known], scale=scale)

@@ -16,8 +16,8 @@ left alone. Where integers are refused, floats are tried; where those are refuse
 A target that gives floats, and declares no domain of integers, has doubles for its answers: an integer that is not a
 double is not tried on it. Without a cast, such a target adds doubles, whose grid `precision` looks at.
 
-A negative result does not rule out jumps of less than a few times the spread of the
-noise, or values that are wrong at a few answers only.
+A negative result does not rule out jumps of less than a few times the spread of the noise, or wrong values at a few
+answers only.
 
 Source: Casacuberta, Shoemate, Vadhan and Wagaman 2022, 'Widespread Underestimation of Sensitivity in Differentially
 Private Libraries and How to Fix It', on casts of types. The search is ours.
@@ -46,14 +46,14 @@ from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Outputs, Target
 
 HEIGHTS = tuple((2**power + math.isqrt(5 * 4**power)) // 2 for power in (*range(4, 63, 2), 63))
-"""How many steps from 0 answers are looked at: the golden ratio times powers of 2, which every format has to round."""
+"""How many steps from the origin answers are tried: the golden ratio times powers of 2, which every format rounds."""
 
 PROBED, CONFIRMED = 5, 31  # how many outputs stand for the typical one in the search, and to show that a step is a jump
 WITHOUT_JUMP = 2  # after this many heights at which outputs have moved away without a jump, no more are looked at
 
 SPREADS = 4.0
-"""By how many interquartile ranges a typical output must move: for five of Laplace's law, chance does it one time in
-10^7."""
+"""By how many interquartile ranges a typical output must move to count. The median of five draws from a Laplace
+distribution moves as far by chance once in 10^7 times."""
 
 
 def integer_cast(target: Target, probe: Probe) -> Iterator[Scenario]:
@@ -87,8 +87,8 @@ class _Axis:
     Attributes:
         target: the target.
         probe: draws its outputs.
-        noise: how far typical outputs move by chance at the most.
-        doubles: whether its answers are doubles, and no other integers.
+        noise: the furthest that a typical output moves by chance.
+        doubles: whether the target takes doubles only, so that an integer that is not a double is not tried.
     """
 
     target: Target
@@ -97,9 +97,9 @@ class _Axis:
     doubles: bool
 
     def first_jump(self) -> Scenario | None:
-        """The bet on a step above the origin, or else below, at which the typical output jumps; None if none is seen.
+        """Return the bet on a step above the origin, or else below, at which the typical output jumps; else None.
 
-        Integers are looked at first, and floats where those are refused at some height.
+        Integers are tried first, and floats where integers are refused at some height.
         """
         for sign in (1, -1):
             for step, kind in self._suspects(sign):
@@ -113,7 +113,7 @@ class _Axis:
         return abs(self.moved(second, CONFIRMED) - self.moved(first, CONFIRMED)) > self.noise
 
     def moved(self, answer: Any, probed: int = PROBED) -> float:
-        """How far the typical output is from an answer; NaN where that is not one of the target's."""
+        """Return the median of output − answer over `probed` outputs; NaN if the target does not take the answer."""
         if self.doubles and float(answer) != answer:
             return math.nan
         try:
@@ -131,7 +131,7 @@ class _Axis:
         return self.target.cast(kind(Fraction(origin(self.target)) + steps * Fraction(self._step)))
 
     def _heights(self, sign: int) -> Sequence[int]:
-        """The heights in the domain, and its end."""
+        """Return the `HEIGHTS` inside the domain in this direction, and the domain's end if it has one."""
         domain = self.target.domain
         end = None if domain is None else domain.high if sign > 0 else domain.low
         if end is None:
@@ -140,7 +140,7 @@ class _Axis:
         return *(height for height in HEIGHTS if height < most), most
 
     def _suspects(self, sign: int) -> Iterator[tuple[int, type]]:
-        """Numbers k of steps, and the type of answers: between k and k + 1 the typical output may jump."""
+        """Yield numbers k of steps, each with a type of answers: between k and k + 1 the typical output may jump."""
         heights, kept, without_jump = list(self._heights(sign)), 0, 0
         for kind in (int, float) if self._step >= 1 else (float,):
             seen = functools.cache(lambda steps, kind=kind: sign * self.moved(self._answer(sign * steps, kind)))
@@ -155,7 +155,7 @@ class _Axis:
                 kept = height
 
     def _caught_up(self, seen: Callable[[int], float], height: int) -> Iterator[int]:
-        """Where a rounded answer jumps ahead: it falls behind as the answer grows, up to the next tie."""
+        """Yield the step at which a rounded answer jumps ahead: up to the next tie, it falls behind the answer."""
         for power in range(height.bit_length()):
             low, high = height + (1 << power) // 2, height + (1 << power)
             if seen(high) - seen(low) > self.noise:
@@ -163,7 +163,7 @@ class _Axis:
                 return
 
     def _scenario(self, first: Any, second: Any) -> Scenario:
-        """The bet on the higher of two answers."""
+        """Return the bet on the higher of two answers."""
         (low, lower), (high, higher) = sorted(
             (typical(self.probe(answer, CONFIRMED)), answer) for answer in (first, second)
         )
@@ -177,7 +177,7 @@ def _apart(low: int, high: int, *, seen: Callable[[int], float]) -> float:
 
 
 def _difference(output: Any, answer: Any) -> float:
-    """An output less the answer, rounded once; NaN of a failure."""
+    """Return output − answer, rounded once; NaN for a failure."""
     try:
         return float(Fraction(output) - Fraction(answer))
     except OverflowError:
@@ -187,7 +187,7 @@ def _difference(output: Any, answer: Any) -> float:
 
 
 def _spread(outputs: Outputs) -> float:
-    """The distance of the quartiles of the outputs that are finite."""
+    """Return the interquartile range of the finite outputs; 0 if there are none."""
     values = as_floats(outputs)
     values = values[np.isfinite(values)]
     return float(np.subtract(*np.quantile(values, (0.75, 0.25)))) if values.size else 0.0

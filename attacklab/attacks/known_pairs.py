@@ -1,8 +1,8 @@
 """Known flaws as a table: each is one function that yields its pairs and the bets on them; the rows are at the end.
 
-In all of them the adversary knows ε, the sensitivity or the bounds, and picks the inputs. Where a function says nothing
-else, the event is a half-line: outputs beyond the middle of the two typical answers. The events are given, not learned
-as those of `black_box` are: some of them are too rare to learn.
+In all of them the adversary knows ε, the sensitivity or the bounds, and picks the inputs. Unless a function says
+otherwise, the event is a half-line: outputs beyond the middle of the two typical answers. The events are fixed, not
+learned as in `black_box`, because some of them are too rare to learn.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ SPECIAL_RECORDS = (math.nan, math.inf, -math.inf, sys.float_info.max, -sys.float
 SPECIAL_UTILITIES = (math.nan, math.inf, -math.inf)
 
 NEGATIVE_WINDOW = (-2.8, -0.36)
-"""The y/u whose likelihood ratio exceeds e^ε where a mean's budget is spent twice, for 2/ε records."""
+"""The interval of y/u in which the likelihood ratio exceeds e^ε if a mean of 2/ε records spends its budget twice."""
 
 Records = NDArray[np.float64]
 
@@ -113,7 +113,7 @@ def double_budget(target: Target, probe: Probe) -> Iterator[Scenario]:
 def failing_size(target: Target, probe: Probe, most_records: int = 1 << 12) -> Iterator[Scenario]:
     """A target that fails only for datasets of some sizes tells by failing whether one person is present.
 
-    Code that divides by the number of records, or by that less a constant, fails below some size. Datasets of 0, 1, 2,
+    Code that divides by the number of records, or by n minus a constant, fails below some size. Datasets of 0, 1, 2,
     4, 8, … equal records show between which sizes the target starts or stops failing, and bisection finds the border.
     The pair lies on either side of it; the event is the failure. Where the number of records is public, nothing leaks.
     A negative result does not rule out failures beyond the largest size, sizes that fail between two powers of two, or
@@ -142,7 +142,7 @@ def failing_size(target: Target, probe: Probe, most_records: int = 1 << 12) -> I
 
 
 def sum_sensitivity(target: Target, probe: Probe, most_records: int = 1 << 14) -> Iterator[Scenario]:
-    """A rounded, wrapped or overflowing sum moves further between neighbours than the sensitivity its noise is for.
+    """A rounded, wrapped or overflowing sum moves further between neighbours than its declared sensitivity.
 
     A path of datasets leads from n records at one end of the bounds to n at the other, one record at a time. However
     the sum is rounded, it is a double, and doubles near it are U apart. If the whole path moves the sum by U or more,
@@ -206,7 +206,7 @@ def steepest_step(answer: Callable[[int], float], size: int, slope: float) -> in
     Args:
         answer: `answer(k)`, the answer to dataset k of the path.
         size: the number of steps.
-        slope: how far each step is expected to move the answer; that much of its move is not counted.
+        slope: how far each step is expected to move the answer; only the rest of its move counts.
 
     Returns:
         A number k; the step leads from dataset k to dataset k + 1.
@@ -224,7 +224,7 @@ def steepest_step(answer: Callable[[int], float], size: int, slope: float) -> in
 
 
 def _on_higher(first: Records, second: Records, by: Relation, probe: Probe, outputs: int = TYPICAL) -> Scenario:
-    """The bet on which of two datasets has the higher answers; on failure if the target fails on one of them."""
+    """Return the bet on the dataset with the higher median output, or on failure if the target fails on either."""
     try:
         sides = [(typical(probe(records, outputs)), records) for records in (first, second)]
     except TargetError:
@@ -239,7 +239,7 @@ def _between(outputs: Outputs, *, low: float, high: float) -> NDArray[np.bool_]:
 
 
 def _size_that_rounds(target: Target, near: float, far: float, most: int) -> int:
-    """The least power of two at which doubles near the sum are 64 noise scales apart; the largest one if none is."""
+    """Return the least power of two n at which doubles near n·far are 64 noise scales apart; at most `most`."""
     wanted = 64.0 * abs(far - near) / min(target.claim.nominal.epsilon, 1.0)
     size = 2
     while size < most and not math.ulp(size * far) >= wanted:
@@ -248,7 +248,7 @@ def _size_that_rounds(target: Target, near: float, far: float, most: int) -> int
 
 
 def _typical_on(path: Callable[[int], Records], probe: Probe, place: int) -> float:
-    """The typical answer to a dataset of the path; 0 if the target fails, as it may on few records."""
+    """Return the median output for dataset `place` of the path; 0 if the target fails, as it may on few records."""
     try:
         return typical(probe(path(place), TYPICAL_ON_PATH))
     except TargetError:

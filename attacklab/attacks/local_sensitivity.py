@@ -2,11 +2,11 @@
 
 - **Where it jumps.** On some datasets nobody's record moves a median, a maximum, a count of triangles or the cost of a
   spanning tree, and on a neighbour one record moves it as far as it can go. Noise of scale 0 releases the exact answer,
-  and one answer tells the two apart. The pairs are those that the target declares. Of records within bounds there are
-  besides all datasets of a few records at the two bounds: between some number of them at the upper one and the next the
-  middle, or another quantile, or a cut of a graph goes from one bound to the other. Of other inputs there are the pairs
-  of the domain. A few outputs of each dataset show on which pairs the spread differs most. The adversary bets on the
-  exact answer where one side has no noise, and else on outputs far from the answer.
+  and one answer tells the two apart. The pairs that the target declares are tried first. For records within bounds, all
+  datasets of a few records at the two bounds follow: when one more record lies at the upper bound, a median, another
+  quantile or a cut of a graph jumps from one bound to the other. For other inputs, the pairs of the domain follow. A
+  few outputs of each dataset show on which pairs the spread differs most. The adversary bets on the exact answer if one
+  side has no noise, and otherwise on outputs far from the answer.
 - **The number of records.** A mean of n records in [l, u] with noise scaled to its local sensitivity (u − l)/(n + 1)
   gives n away: a few answers are enough to estimate the scale of the noise, and n follows from it. The pair is the
   worst one: n records at the lower bound against n + 1 of them. Their means are equal, so only the scale differs. The
@@ -51,15 +51,13 @@ from attacklab.model.neighbours import NeighbouringPair, Relation, as_array
 from attacklab.model.targets import Kind, Outputs, Target, are_numbers
 
 TAIL_FACTORS = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0)
-"""How many times the scale half way between the two candidates' the estimate must exceed; the choosing sample picks
-one.
-"""
+"""Thresholds for the estimated scale, as multiples of a scale between the two sides'; the choosing sample picks one."""
 
 RECORDS = 11
-"""How many records a dataset of two values has where the domain lets it: an odd number, and one more is an even one."""
+"""How many records a dataset of two values has if the domain allows it: odd, so that one record more makes it even."""
 
 MOST_SIZES = 32
-"""Up to how many records every number of them at the upper bound is tried; of more, those near the quarters."""
+"""For datasets of at most this size, every number of records at the upper bound is tried; else those near quarters."""
 
 MOST_PAIRS = 96
 """How many pairs are looked at."""
@@ -71,17 +69,17 @@ LOOKED_AT = 64
 """How many outputs of each dataset are drawn where a pair is looked at closely."""
 
 CLOSER_LOOKS = 4
-"""At most this many pairs are looked at closely; the first whose sides differ ends it."""
+"""At most this many pairs are looked at closely; the first whose sides differ ends the search."""
 
 LEAST_RATIO = 3.0
-"""By which factor `LOOKED_AT` outputs of either side must differ in spread: those of one Laplace law do about once in
-10^9 times.
+"""The factor by which the spreads of the two sides' `LOOKED_AT` outputs must differ; with Laplace noise of equal scale
+they do about once in 10^9 times.
 """
 
 
 @dataclass(frozen=True)
 class LocalSensitivity(OfKinds, kinds={Kind.SUM, Kind.MEAN, Kind.DATASET}):
-    """The attack.
+    """The attack that this module describes.
 
     Attributes:
         sizes: the numbers n of records of a mean that are tried.
@@ -94,7 +92,7 @@ class LocalSensitivity(OfKinds, kinds={Kind.SUM, Kind.MEAN, Kind.DATASET}):
     flaw: str = "noise scaled to the local sensitivity tells the number of records, or which side of a jump they are on"
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """For a mean, every size at which it answers, with every number of answers; for all, a pair at a jump."""
+        """Yield, for a mean, the pair of every size with every number of answers; for all targets, a pair at a jump."""
         if target.kind is Kind.MEAN:
             for size in self.sizes:
                 yield from despite_failures([self.scenario(target, size, answers) for answers in self.answers], probe)
@@ -102,7 +100,7 @@ class LocalSensitivity(OfKinds, kinds={Kind.SUM, Kind.MEAN, Kind.DATASET}):
 
     @staticmethod
     def scenario(target: Target, size: int, answers: int) -> Scenario:
-        """The pair of `size` records against one more, with the bets on what `answers` answers reveal."""
+        """Return the pair of `size` records against one more, with the bets on what `answers` answers reveal."""
         lower, upper = bounds_of(target)
         epsilon = target.claim.nominal.epsilon
         between = (upper - lower) / (epsilon * (size + 1.5))
@@ -116,7 +114,7 @@ class LocalSensitivity(OfKinds, kinds={Kind.SUM, Kind.MEAN, Kind.DATASET}):
 
 
 def jumps(target: Target, probe: Probe) -> Iterator[Scenario]:
-    """The pair whose outputs differ most in spread, if any does, with a bet on the exact answer or the wider noise."""
+    """Yield the pair whose outputs differ most in spread, if any does, with a bet on the exact answer or wide noise."""
     for pair in _most_apart(target, probe):
         outputs = [_numbers(probe, side, LOOKED_AT) for side in (pair.first, pair.second)]
         if _ratio([_spread(numbers) for numbers in outputs]) >= LEAST_RATIO:
@@ -125,7 +123,7 @@ def jumps(target: Target, probe: Probe) -> Iterator[Scenario]:
 
 
 def _most_apart(target: Target, probe: Probe) -> list[NeighbouringPair]:
-    """The pairs whose outputs differ most in spread, judged by a few outputs of each."""
+    """Return the pairs whose outputs differ most in spread, judged by a few outputs of each."""
     seen: dict[tuple[Any, ...], float | None] = {}
     ranked: list[tuple[float, float, NeighbouringPair]] = []
     for pair in itertools.islice(adapted_pairs(target, _pairs(target)), MOST_PAIRS):
@@ -140,7 +138,7 @@ def _most_apart(target: Target, probe: Probe) -> list[NeighbouringPair]:
 
 
 def _pairs(target: Target) -> Iterator[NeighbouringPair]:
-    """The declared pairs, then pairs of records at the two bounds; if inputs are not records, pairs of the domain."""
+    """Yield the declared pairs, then pairs of records at the two bounds, or pairs of the domain for other inputs."""
     yield from target.pairs
     domain = target.domain
     if target.kind is not Kind.DATASET:
@@ -154,7 +152,7 @@ def _pairs(target: Target) -> Iterator[NeighbouringPair]:
 
 
 def _of_two_values(lower: float, upper: float, size: int, relation: Relation | None) -> Iterator[NeighbouringPair]:
-    """Some records at the upper bound; the neighbour has one more there, or one record more at either bound."""
+    """Yield pairs of datasets of two values: one record moves to the upper bound, or is added at either bound."""
     near = {size * quarter // 4 + step for quarter in range(5) for step in (-2, -1, 0, 1, 2)}
     for uppers in range(size + 1) if size <= MOST_SIZES else sorted(near & {*range(size + 1)}):
         records = on_path(lower, upper, size, uppers)
@@ -171,7 +169,7 @@ def _key(side: Any) -> tuple[Any, ...]:
 
 
 def _numbers(probe: Probe, side: Any, trials: int) -> NDArray[np.float64] | None:
-    """Outputs of a dataset as doubles, failures left out; None where they are not numbers or most are failures."""
+    """Return outputs of a dataset as doubles, without failures; None if they are not numbers or most are failures."""
     try:
         outputs: Outputs = probe(side, trials)
     except TargetError:
@@ -188,7 +186,7 @@ def _spread(values: NDArray[np.float64] | None) -> float | None:
 
 
 def _ratio(spreads: Sequence[float | None]) -> float:
-    """The larger spread divided by the smaller one; 0 if a spread is not known, or both are 0."""
+    """Return the larger spread divided by the smaller one; 0 if a spread is not known, or both are 0."""
     known = [spread for spread in spreads if spread is not None and math.isfinite(spread)]
     if len(known) < len(spreads) or not any(known):
         return 0.0
@@ -210,7 +208,7 @@ def _at_jump(pair: NeighbouringPair, outputs: Sequence[NDArray[np.float64]]) -> 
 
 
 def _far(words: str, answer: float, threshold: float, answers: int) -> Event:
-    """The bet that outputs lie further from an answer than a threshold, on average."""
+    """Return the bet that `answers` outputs lie further from an answer than a threshold, on average."""
     line = f"abs(float(output) - {answer!r}) > {threshold!r}" if answers == 1 else ""
     return Event(words, lambda outputs: np.asarray(estimated_scale(as_floats(outputs), answer) > threshold), line)
 
@@ -220,7 +218,7 @@ def estimated_scale(answers: NDArray[np.float64], mean: float | NDArray[np.float
 
     Args:
         answers: answers to one query: several in each row, shape (…, m), or single ones, shape (n,).
-        mean: the true answer, or a guess at it; its shape broadcasts to that of `answers`.
+        mean: the true answer, or a guess at it; it broadcasts to the shape of `answers`.
 
     Returns:
         One estimate for each row; NaN for a row with a failure in it.
@@ -230,6 +228,6 @@ def estimated_scale(answers: NDArray[np.float64], mean: float | NDArray[np.float
 
 
 def size_of_scale(scale: ArrayLike, lower: float, upper: float, epsilon: float) -> NDArray[np.float64]:
-    """The number of records n for which the noise on their mean has the scale (u − l)/((n + 1)·ε)."""
+    """Return the number of records n for which the noise on their mean has the scale (u − l)/((n + 1)·ε)."""
     with np.errstate(divide="ignore"):
         return np.asarray((upper - lower) / (epsilon * np.asarray(scale)) - 1)

@@ -14,8 +14,8 @@ model.
 
 A negative result does not rule out any other sampler, or one of these in another build of numpy, SciPy or the C
 library, or with a different σ or more than one rounding. Nor does it rule out a leak in answers that are rounded to a
-coarse grid afterwards, or in pairs of normals that are not released one after the other. Of a ziggurat, a ratio of
-uniforms, or one normal of a pair without the other only the product with σ is seen. Its advantage depends on the
+coarse grid afterwards, or in pairs of normals that are not released one after the other. For a ziggurat, a ratio of
+uniforms, or one normal of a pair without the other, only the product with σ is tried. Its advantage depends on the
 significand of σ: if σ is just above a power of two, products reach almost every number.
 
 Source: Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We There Yet? Timing and Floating-Point Attacks on
@@ -42,12 +42,12 @@ MEAN_DEVIATION = math.sqrt(2 / math.pi)  # the mean deviation of a standard norm
 
 @dataclass(frozen=True)
 class LowBitGaussian(OfKinds, kinds=set(Kind) - {Kind.SELECTION}):
-    """The attack.
+    """The attack that this module describes.
 
     Attributes:
-        answers: the two true answers of additive noise; 0 and the sensitivity by default.
-        sigma: standard deviation of the noise; by default the target's own, or else the textbook's, which a claim with
-            δ = 0 does not have.
+        answers: the two true answers for additive noise; 0 and the sensitivity by default.
+        sigma: standard deviation of the noise; by default the target's `noise_scale`, or else the textbook's. A claim
+            with δ = 0 is attacked only if it is set.
     """
 
     answers: tuple[float, float] | None = None
@@ -57,7 +57,7 @@ class LowBitGaussian(OfKinds, kinds=set(Kind) - {Kind.SELECTION}):
     whole_outputs: ClassVar[bool] = True
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """The bets that the outputs looked at promise something of; nothing if σ is not known."""
+        """Yield the bets that look promising on a first sample; nothing if `sigma` is None and the claim has δ = 0."""
         if self.sigma is None and target.claim.nominal.delta == 0:
             return
         # A numpy number would widen the arithmetic of narrower outputs; a Python float takes their format.
@@ -72,10 +72,10 @@ class LowBitGaussian(OfKinds, kinds=set(Kind) - {Kind.SELECTION}):
 
 
 def textbook_sigma(claim: PrivacyClaim, sensitivity: float) -> float:
-    """The textbook's standard deviation Δ·√(2·ln(1.25/δ))/ε, rounded in the order in which it is written.
+    """Return the textbook's standard deviation Δ·√(2·ln(1.25/δ))/ε, computed in the order in which it is written.
 
     Args:
-        claim: with ε and δ greater than 0.
+        claim: an (ε, δ) claim with ε and δ greater than 0.
         sensitivity: Δ.
 
     Source:

@@ -12,7 +12,7 @@ look at some outputs tells which guesses are worth a bet; fresh outputs judge th
 
 A negative result does not rule out a sampler that none of these models fits, nor one of them with answers so large
 against λ, or a grid so coarse against it, that every number near them is reachable. In datasets it does not rule out a
-number whose true answer or scale is not among the guesses. Of a sum or quotient of logarithms, or the product of a
+number whose true answer or scale is not among the guesses. For a sum or quotient of logarithms, or the product of a
 normal and a root, only the product with λ is tried, which shows nothing if λ is a power of two.
 
 If v is any multiple of 2^−p, the advantage is about 0.60. The textbook's 1 − 2|U − ½| is always an even multiple, which
@@ -38,10 +38,10 @@ from attacklab.model.targets import Kind, Target
 
 @dataclass(frozen=True)
 class LowBitLaplace(OfKinds, kinds=set(Kind) - {Kind.SELECTION}):
-    """The attack.
+    """The attack that this module describes.
 
     Attributes:
-        answers: the two true answers of additive noise; 0 and the sensitivity by default.
+        answers: the two true answers for additive noise; 0 and the sensitivity by default.
     """
 
     answers: tuple[float, float] | None = None
@@ -50,7 +50,7 @@ class LowBitLaplace(OfKinds, kinds=set(Kind) - {Kind.SELECTION}):
     whole_outputs: ClassVar[bool] = True
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """The bets that look promising on a first sample of outputs."""
+        """Yield the bets that look promising on a first sample of outputs."""
         epsilon = target.claim.nominal.epsilon
 
         def scale_of(sensitivity: float) -> tuple[float, float]:

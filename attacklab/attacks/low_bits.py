@@ -32,14 +32,14 @@ GLANCED_AT = 128
 GUESSED_AT = 32  # how many rows tell whether a guess of the answer, the scale and the sampler can be right
 
 COARSE = {1: 256.0, 2: 3.0}
-"""If rounding may have moved one number, or two, by more half ulps than this, any number nearby counts as reachable."""
+"""For models of 1 and 2 answers: if rounding moved numbers by more half ulps than this, all nearby are reachable."""
 
 ENOUGH = 0.01  # if a bet promises so much evidence a trial, in nats, no other numbers are looked at
 EXPECTED = 0.75  # a model that reaches a smaller share of the outputs from their own answer is a wrong one
 STANDARD_ERRORS = 3.0  # by how many a bet must win on the outputs looked at to be judged
 
 NEARLY = 0.95
-"""Bets that promise less than so much of the best one's evidence are left out; a first look might prefer them."""
+"""A bet that promises less than this share of the best bet's evidence is left out; chance might prefer it."""
 
 LATTICE_TOLERANCE = 1e-3  # how far from a multiple of a step, in steps, a number may be rounded
 
@@ -50,7 +50,7 @@ MOST_SCENARIOS = 2  # how many pairs are judged if their true answers were guess
 
 @dataclass(frozen=True, slots=True)
 class Bet:
-    """That a row comes from the backed side, because the model reaches it from there and not from the excluded one."""
+    """The bet that a row comes from the backed side: the model can produce it there, and not on the excluded side."""
 
     view: View
     model: Model
@@ -59,11 +59,11 @@ class Bet:
     on_first: bool
 
     def contains(self, outputs: Outputs) -> Bools:
-        """Which rows win the bet."""
+        """Return a bool for each row of outputs: whether it wins the bet."""
         return self.wins(*self.view.look(outputs, self.model.answers))
 
     def wins(self, rows: Floats, widths: Doubles) -> Bools:
-        """Which rows win the bet; True for each row that does."""
+        """Return a bool for each row: whether it wins the bet. Rows and widths are as `View.look` returns them."""
         inside = reached(self.model, rows, widths, self.backed)
         rest = np.flatnonzero(inside)
         inside[rest] = ~reached(self.model, rows[rest], widths[rest], self.excluded)
@@ -85,22 +85,22 @@ Ranked: TypeAlias = tuple[float, NoisyNumber, Bet]  # the evidence a trial that 
 
 
 def reached(model: Model, rows: Floats, widths: Doubles, side: Side) -> Bools:
-    """Which rows a model can produce from the answer of a side."""
+    """Return a bool for each row: whether the model can produce it from the side's answer."""
     return model.reachable(rows, widths, side.answer, side.assumed)
 
 
 def scenarios(
     claim: Claim, numbers: Iterable[NoisyNumber], models_of: Callable[[View], Sequence[Model]]
 ) -> list[Scenario]:
-    """The scenarios worth judging; if the answers are given and no bet is worth it, one with the first model.
+    """Return the scenarios worth judging; if there are none but true answers are known, one scenario on them.
 
-    Where noise lies on a lattice and that alone tells the answers apart as well as any model does, the bet is on the
-    lattice: it says nothing of how the noise was drawn.
+    If the noise lies on a lattice, and the lattice alone tells the answers apart nearly as well as any model does, the
+    bets are on the lattice, because they need no assumption about how the noise was drawn.
 
     Args:
-        claim: the target's.
-        numbers: with noise in the outputs of pairs.
-        models_of: the models for outputs seen in that way.
+        claim: the claim of the target.
+        numbers: the noisy numbers in the outputs of pairs.
+        models_of: returns the sampler models to try on numbers seen through a view.
     """
     looked_at, ranked = _looked_at(claim, numbers, models_of)
     promising = [entry for entry in ranked if entry[0] > 0]
@@ -117,7 +117,7 @@ def scenarios(
 def _looked_at(
     claim: Claim, numbers: Iterable[NoisyNumber], models_of: Callable[[View], Sequence[Model]]
 ) -> tuple[list[NoisyNumber], list[Ranked]]:
-    """The numbers up to one whose bets promise enough, and the bets on all of them, the best first."""
+    """Return the numbers, up to the first whose bets promise enough, and the bets on all of them, the best first."""
     looked_at: list[NoisyNumber] = []
     ranked: list[Ranked] = []
     for number in itertools.islice(numbers, MOST_NUMBERS):
@@ -129,7 +129,7 @@ def _looked_at(
 
 
 def _bets_on(claim: Claim, number: NoisyNumber, models: Sequence[Model]) -> Iterator[Ranked]:
-    """The bets on a number by the models that its rounding lets tell anything, on one answer or several."""
+    """Yield the bets on a number by the models that its rounding does not make useless, on one answer or on two."""
     coarseness = number.coarseness
     fine = [model for model in models if coarseness <= COARSE[model.answers]]
     for answers in sorted({model.answers for model in fine}):
@@ -141,13 +141,13 @@ def _bets_on(claim: Claim, number: NoisyNumber, models: Sequence[Model]) -> Iter
 
 
 def _on_lattices(claim: PrivacyClaim, numbers: Sequence[NoisyNumber], best: float) -> list[Ranked]:
-    """The bets on lattices that promise nearly as much as the best bet does."""
+    """Return the bets on lattices whose evidence is at least `NEARLY` times `best`, the best first."""
     plain = [entry for number in numbers for entry in _ranked(claim, number, list(_lattices(number)), 1)]
     return sorted((entry for entry in plain if 0 < entry[0] >= NEARLY * best), key=_worth, reverse=True)
 
 
 def _blind(number: NoisyNumber, models_of: Callable[[View], Sequence[Model]]) -> Scenario:
-    """Bets by the first model on each answer, for when no bet did well on the outputs seen."""
+    """Return a scenario with a bet on each answer by the first model, used if no bet did well on the outputs seen."""
     model, first, second = models_of(number.view)[0], number.first[0], number.second[0]
     bets = (
         Bet(number.view, model, first, second, on_first=True),
@@ -157,7 +157,7 @@ def _blind(number: NoisyNumber, models_of: Callable[[View], Sequence[Model]]) ->
 
 
 def _ranked(claim: PrivacyClaim, number: NoisyNumber, models: Sequence[Model], answers: int) -> list[Ranked]:
-    """The winning bets of these models, each with its expected evidence per trial."""
+    """Return the bets of these models that won on the outputs seen, each with its expected evidence per trial."""
     return [(float(expected_evidence([claim], *rates)), number, bet) for rates, bet in _bets(number, models, answers)]
 
 
@@ -166,7 +166,7 @@ def _worth(ranked: Ranked) -> float:
 
 
 def _grouped(ranked: Sequence[Ranked]) -> list[Scenario]:
-    """The best bets on the best pairs, all on the first input; bets on one answer and bets on two are kept apart."""
+    """Return scenarios with the best bets on the best pairs, the backed input first, on one answer or on two."""
     groups: dict[tuple[int, int], list[tuple[NoisyNumber, Bet]]] = {}
     best: dict[tuple[int, int], float] = {}
     for worth, number, bet in ranked:
@@ -183,7 +183,7 @@ def _grouped(ranked: Sequence[Ranked]) -> list[Scenario]:
 
 
 def _lattices(number: NoisyNumber) -> Iterator[Model]:
-    """The lattice that the noise lies on, where the outputs show one about some guess of their true answer."""
+    """Yield a model of the lattice that the noise lies on, if the outputs show one around a guessed true answer."""
     for sides, outputs in zip((number.first, number.second), number.probed, strict=True):
         rows = number.view.look(outputs)[0].astype(np.float64)
         for answer in dict.fromkeys(side.answer for side in sides):
@@ -194,13 +194,13 @@ def _lattices(number: NoisyNumber) -> Iterator[Model]:
 
 
 def _on_lattice(outputs: Floats, half_widths: Doubles, answer: float, assumed: Assumed, *, step: float) -> Bools:  # noqa: ARG001
-    """Which outputs lie a whole number of steps from an answer, but for roundings."""
+    """Return which outputs lie a whole number of steps from an answer, up to rounding."""
     noise = outputs.astype(np.float64) - answer
     return np.asarray(np.abs(noise - np.rint(noise / step) * step) <= half_widths + LATTICE_TOLERANCE * step)
 
 
 def _bets(number: NoisyNumber, models: Sequence[Model], answers: int) -> list[tuple[tuple[float, float], Bet]]:
-    """The bets that won on the outputs looked at, with how often they won on either side's."""
+    """Return the bets that won on the outputs seen, each after its win rates on the backed and the excluded side."""
     samples = [_rows(number.view, outputs, answers) for outputs in number.probed]
     glances = [(rows[:GLANCED_AT], widths[:GLANCED_AT]) for rows, widths in samples]
     won = []
@@ -223,7 +223,7 @@ def _bets(number: NoisyNumber, models: Sequence[Model], answers: int) -> list[tu
 
 
 def _likely(model: Model, sides: Sequence[Side], rows: Floats, widths: Doubles) -> list[Side]:
-    """At most two sides: those from which the model reaches the most rows; none if it reaches few from every side."""
+    """Return at most two sides from which the model reaches the most rows; none if it reaches few from every side."""
     shares = [(float(reached(model, rows, widths, side).mean()), side) for side in sides]
     most = max(share for share, _ in shares)
     return [side for share, side in shares if share >= max(most, EXPECTED)][:2]

@@ -31,8 +31,8 @@ _CONSTANT = np.uint64(1) << np.uint64(63)
 _TIDIED = 512  # after this many unknowns are solved for, equations that follow from those already used are dropped
 
 GLANCED = 40
-"""This many outputs after the first 624 follow from twice as many of those 624, and most of their bits are known. So
-noise of another generator contradicts them, and is refused before all equations are solved."""
+"""This many outputs after the first 624 depend on only twice as many of the first 624. Their equations are solved
+first: noise of another generator contradicts them, and is refused before all equations are solved."""
 
 _TEMPERING = ((-11, 0xFFFFFFFF), (7, 0x9D2C5680), (15, 0xEFC60000), (-18, 0xFFFFFFFF))
 """The shift to the left and the mask of each step y ← y ⊕ (shifted y & mask)."""
@@ -81,7 +81,7 @@ def _bits(words: NDArray[np.uint32]) -> NDArray[np.uint64]:
 
 
 def _equations(values: NDArray[np.uint64], known: NDArray[np.bool_]) -> tuple[Forms, int]:
-    """What the known bits after the first 624 outputs say of the unknown bits in these, and how many those are."""
+    """Return an equation for each known bit after the first 624 outputs, and the number of unknown bits in these."""
     forms, unknowns = _first_outputs(values[:WORDS], known[:WORDS])
     later = _tempered(_continued(_untempered(forms), len(values))[WORDS:])
     later[..., -1] ^= values[WORDS:] << np.uint64(63)
@@ -89,7 +89,7 @@ def _equations(values: NDArray[np.uint64], known: NDArray[np.bool_]) -> tuple[Fo
 
 
 def _first_outputs(values: NDArray[np.uint64], known: NDArray[np.bool_]) -> tuple[Forms, int]:
-    """The first outputs as forms: a constant for each known bit, an unknown for each other bit."""
+    """Return the first outputs as forms (a known bit is a constant, another an unknown), and the number of unknowns."""
     unknowns = int(np.count_nonzero(~known))
     forms = np.zeros((WORDS, BITS, unknowns // 64 + 1), dtype=np.uint64)
     number = _numbers(unknowns)
@@ -117,7 +117,7 @@ def _tempered(forms: Forms) -> Forms:
 
 
 def _untempered(forms: Forms) -> Forms:
-    """Undo each step: each time it is applied to what is known so far, `shift` more bits come out right."""
+    """Undo each step of tempering by iteration: a step that shifts by s gets s more bits right in each round."""
     for left, mask in reversed(_TEMPERING):
         undone = forms
         for _ in range(BITS // abs(left)):
@@ -144,7 +144,7 @@ def _continued(state: Forms, length: int) -> Forms:
 
 
 def _solved(equations: Forms, unknowns: int) -> tuple[NDArray[np.uint64], list[int]]:
-    """A bit for each unknown that solves forms = 0, and the unknowns that stay free; overwrites the equations."""
+    """Solve forms = 0: return a bit for each unknown, and the unknowns that stay free. Overwrites the equations."""
     pivots: list[tuple[int, NDArray[np.uint64]]] = []
     free: list[int] = []
     for column in range(unknowns):
@@ -176,7 +176,7 @@ def _solved(equations: Forms, unknowns: int) -> tuple[NDArray[np.uint64], list[i
 
 
 def _open(equations: Forms, word: int) -> Forms:
-    """The equations that still have an unknown in word `word` or a later one; the others must hold."""
+    """Return the equations with an unknown in word `word` or later; raise `StateNotFound` if one without is false."""
     coefficients = equations[:, word:].copy()
     coefficients[:, -1] &= ~_CONSTANT
     still_open = coefficients.any(axis=1)
@@ -186,5 +186,5 @@ def _open(equations: Forms, word: int) -> Forms:
 
 
 def _numbers(unknowns: int) -> NDArray[np.intp]:
-    """Numbers for the unknowns; the first output's come last, so that the others are solved for first."""
+    """Return numbers for the unknowns in reverse order, so that the first output's unknowns are solved for last."""
     return np.arange(unknowns)[::-1]

@@ -33,8 +33,8 @@ def no_noise(target: Target, probe: Probe) -> Iterator[Scenario]:
 
     The adversary draws a few outputs of either input of a pair: two answers, or utilities, or records, as far apart as
     neighbours may be; of datasets, the first pairs that are declared or follow from the domain. If all outputs of one
-    input are alike, bit for bit, and unlike those of the other, it bets on that very output. Where the answer is known,
-    the output must be the answer, as a constant that is added to it is noise that repeats (see `repeated_noise`).
+    input are alike, bit for bit, and differ from the other input's, it bets on that very output. If the true answer is
+    known, the output must equal it, because a constant added to it is noise that repeats (see `repeated_noise`).
 
     A negative result does not rule out inputs without noise other than those tried, nor parts of an output without
     noise.
@@ -56,8 +56,8 @@ def bare_part(target: Target, probe: Probe) -> Iterator[Scenario]:
     beside them, or to a coordinate that somebody forgot.
 
     The adversary takes the first pairs that are declared or follow from the domain, and draws a few outputs of either
-    input. It looks for a part, or for something that can be read off the whole, that is always the same for one input,
-    and always another for its neighbour. It bets on that value.
+    input. It looks for a part, or for something that can be read off the whole, that always has one value for one
+    input, and always another value for its neighbour. It bets on that value.
 
     A negative result does not rule out parts that lack noise on other inputs, or that are now and then missing.
     """
@@ -78,7 +78,7 @@ def bare_part(target: Target, probe: Probe) -> Iterator[Scenario]:
 def _bare(
     probe: Probe, pair: NeighbouringPair, answers: tuple[float | None, float | None], trials: int
 ) -> Event | None:
-    """The bet on the first input's output, if each input has one output, and another than its neighbour."""
+    """Return the bet on the first input's output, if each input gives one output only and the two differ; else None."""
     sides = _sides(probe, pair, trials)
     known = [np.unique(hashes(outputs)) for outputs in sides]
     if not all(map(_is, sides, answers)) or [len(values) for values in known] != [1, 1] or known[0] == known[1]:
@@ -88,7 +88,7 @@ def _bare(
 
 
 def _sides(probe: Probe, pair: NeighbouringPair, trials: int = PROBES) -> list[Outputs]:
-    """A few outputs of either input; none where the release raises on one of them."""
+    """Return a few outputs of each input; two empty arrays if any trial of either input fails."""
     none = [np.empty(0), np.empty(0)]
     try:
         sides = [probe(side, trials) for side in (pair.first, pair.second)]
@@ -98,7 +98,7 @@ def _sides(probe: Probe, pair: NeighbouringPair, trials: int = PROBES) -> list[O
 
 
 def _pairs(target: Target) -> Iterator[tuple[NeighbouringPair, tuple[float | None, float | None]]]:
-    """Pairs, each with the true answers of both inputs, or None where an answer is not known."""
+    """Yield pairs, each with the true answers of both inputs, or None where an answer is not known."""
     if target.kind is Kind.NOISE:
         pair, first, second = pair_of_answers(target, target.sensitivity, 0.0)
         yield pair, (first, second)

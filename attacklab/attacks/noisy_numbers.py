@@ -1,7 +1,7 @@
 """Noisy numbers in outputs: where they are, the true answers behind them, and how the noise is scaled.
 
 An adversary who bets on low bits must know the two true answers, the scale of the noise and what was done to the sum
-afterwards, all to the last bit. For additive noise the answers are given, for sums and means they follow from the
+afterwards, all to the last bit. For additive noise the answers are known, for sums and means they follow from the
 records, and for other datasets they are guessed: counts, sums and means of the records, and whole numbers near the
 median of the outputs. A scale is a sensitivity over ε (or the textbook's σ), or a small multiple of it where the budget
 was split. A guess that the outputs' median and mean deviation contradict is dropped.
@@ -40,27 +40,27 @@ MOST_COLUMNS = 8  # how many columns of records statistics are guessed from
 MOST_ANSWERS = 4  # how many guesses of a true answer are kept
 
 SPLITS = (2.0, 3.0, 4.0, 0.5)
-"""How many times the textbook's scale the noise may have: a budget was split, or a sensitivity doubled or halved."""
+"""Multiples of the textbook's scale that are tried: a budget may be split, or a sensitivity doubled or halved."""
 
 ERRORS = 6.0  # how many standard errors a median may be off; by chance, with a probability of 2e-9
 
 DEVIATION_TOLERANCE = 0.28
-"""How far, relatively, a mean deviation of `PROBED` outputs may be off: 4.5 standard errors for Laplace noise."""
+"""The largest relative error of a mean deviation of `PROBED` outputs: 4.5 standard errors for Laplace noise."""
 
 Answers: TypeAlias = tuple[float, float]  # two true answers
 
 ScaleOf: TypeAlias = Callable[[float], tuple[float, float]]
-"""`scale_of(sensitivity)`: the scale by which samplers multiply, and the rate by which others divide instead."""
+"""`scale_of(sensitivity)` returns the scale, by which samplers multiply, and the rate, by which others divide."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How an adversary looks at a number in outputs.
+    """Where a number is in outputs, and how it was rounded.
 
     Attributes:
-        words: where it is in the output; empty if it is the whole output.
-        feature: takes outputs and gives that number, in the type in which it came.
-        released: its format, and the grid that it was rounded to.
+        words: the place of the number, in words; empty if it is the whole output.
+        feature: takes outputs and returns the number in each, in its own type.
+        released: the number's format, and the grid that it was rounded to.
     """
 
     words: str
@@ -68,7 +68,7 @@ class View:
     released: Released
 
     def look(self, outputs: Outputs, answers: int = 1) -> tuple[Floats, Doubles]:
-        """The numbers as the mechanism computed them, and how far each may be off.
+        """Return the numbers in outputs, and the half-width of each: how far rounding may have moved it.
 
         Args:
             outputs: one row a trial.
@@ -84,7 +84,7 @@ class View:
 
     @property
     def description(self) -> str:
-        """Where it is and how it was rounded, to end the words of an event; empty for an output as it is."""
+        """The number's place and rounding, to end an event's description; empty for a whole output without a grid."""
         where = f", {self.words}" if self.words else ""
         form = "" if self.released == Released(self.released.form) else f", {self.released.description}"
         return f"{where}{form}"
@@ -120,7 +120,7 @@ class NoisyNumber:
 
     @property
     def coarseness(self) -> float:
-        """By how many half ulps rounding may have moved a number that lies in the middle of them."""
+        """The median half-width of the numbers, in units of their median half ulp; 0 if that half ulp is 0."""
         numbers, widths = self.view.look(self.probed[0])
         half_ulps = half_ulp(numbers.astype(np.float64), self.view.released.form)
         return float(np.median(widths) / np.median(half_ulps)) if np.median(half_ulps) else 0.0
@@ -133,14 +133,14 @@ def noisy_numbers(
     scale_of: ScaleOf | None = None,
     mean_deviation: float = 1.0,
 ) -> Iterator[NoisyNumber]:
-    """The numbers that may be a true answer with noise.
+    """Yield the numbers in outputs that may be a true answer plus noise.
 
     Args:
-        target: any but a selection.
-        probe: what draws outputs.
-        pairs: neighbouring pairs, with their true answers where these are known.
-        scale_of: the noise's scale for a sensitivity; None where nothing is assumed of it.
-        mean_deviation: that of noise of scale 1 from its median.
+        target: a target of any kind but SELECTION.
+        probe: draws outputs of the target.
+        pairs: neighbouring pairs, each with its true answers, or None if these are not known.
+        scale_of: gives the noise's scale and rate for a sensitivity; None to estimate the scale from the outputs.
+        mean_deviation: the mean absolute deviation of noise of scale 1 from its median.
     """
     for pair, known in pairs:
         try:
@@ -156,11 +156,11 @@ def noisy_numbers(
 
 
 def pairs_with_answers(target: Target, answers: Answers | None) -> Iterator[tuple[NeighbouringPair, Answers | None]]:
-    """Pairs on which low bits are looked at, with their true answers where these are known.
+    """Yield the pairs on which low bits are looked at, each with its true answers, or None if these are not known.
 
     Args:
-        target: any but a selection.
-        answers: of additive noise; 0 and the sensitivity by default.
+        target: a target of any kind but SELECTION.
+        answers: the two true answers for additive noise; 0 and the sensitivity by default.
     """
     if target.kind is Kind.NOISE:
         pair, first, second = pair_of_answers(target, *map(float, answers or (0.0, target.sensitivity)))
@@ -193,7 +193,7 @@ def _noisy_number(
     scale_of: ScaleOf | None,
     mean_deviation: float,
 ) -> NoisyNumber | None:
-    """A number of the outputs, with guesses; None if half of the outputs lack it, or two samples rule out noise."""
+    """Return one number with its guesses; None if most outputs lack it, it has no finite noise, or no guess fits."""
     seen = [feature(outputs) for outputs in probed]
     released = merged(*map(inferred, seen))
     sides = []
@@ -221,7 +221,7 @@ def _finite(values: NDArray[Any]) -> Doubles:
 
 
 def _standard_error(deviation: float) -> float:
-    """The error of the median of `PROBED` outputs, for Laplace and for Gaussian noise."""
+    """Return a bound on the standard error of the median of `PROBED` outputs with Laplace or Gaussian noise."""
     return 1.26 * deviation / math.sqrt(PROBED)
 
 
@@ -245,7 +245,7 @@ def _sensitivities(target: Target, side: Any) -> Iterable[float]:
 
 
 def _scales(target: Target, side: Any, deviation: float, scale_of: ScaleOf) -> list[tuple[float, float]]:
-    """Scales and rates that fit the deviation of the outputs; for additive noise also those of the textbook, first."""
+    """Return (scale, rate) pairs that fit the outputs' deviation; for additive noise, always the textbook's first."""
     if target.noise_scale is not None:
         unsplit, split = [(target.noise_scale, 1 / target.noise_scale)], []
     else:
@@ -256,7 +256,7 @@ def _scales(target: Target, side: Any, deviation: float, scale_of: ScaleOf) -> l
 
 
 def _answers(side: Any, median: float, deviation: float) -> tuple[float, ...]:
-    """Guesses of a true answer that lie near the median of the outputs."""
+    """Return guesses of a true answer that lie near the median of the outputs."""
     error = max(_standard_error(deviation) * ERRORS, math.ulp(median))
     guesses = [guess for guess in _statistics(side) if abs(guess - median) <= error]
     nearest = round(median)
@@ -266,7 +266,7 @@ def _answers(side: Any, median: float, deviation: float) -> tuple[float, ...]:
 
 
 def _statistics(side: Any) -> list[float]:
-    """What a query may ask of a dataset: 0, counts, sums and means, of all records and of each column."""
+    """Return answers that a query may have: 0, counts, sums, means and medians of all records and of each column."""
     guesses = [0.0]
     with contextlib.suppress(TypeError, ValueError, OverflowError), np.errstate(all="ignore"):
         values = as_array(side)

@@ -69,7 +69,7 @@ from attacklab.model.targets import Kind, Outputs, Target
 PROBED = 256  # how many outputs the median size of the noise is estimated from
 
 GOLDEN = (math.sqrt(5) - 1) / 2
-"""How far the answers of the third pair are apart, in sensitivities: a multiple of few steps."""
+"""How far apart the answers of the third pair are, in sensitivities: hardly ever a whole number of steps of a grid."""
 
 GRID_PROBED = 64  # how many outputs of each of its answers are looked at
 GRID_TOLERANCE = 1e-3  # how far from a multiple of a step, in steps, a number may be rounded
@@ -80,10 +80,10 @@ Known: TypeAlias = tuple[NeighbouringPair, Answers | None]
 
 @dataclass(frozen=True)
 class Precision(OfKinds, kinds=set(Kind) - {Kind.SELECTION}):
-    """The attack.
+    """The attack that this module describes.
 
     Attributes:
-        answers: the two true answers of additive noise; by default the two pairs of the module's docstring.
+        answers: the two true answers for additive noise; by default, the pairs of the module's docstring are tried.
     """
 
     answers: tuple[float, float] | None = None
@@ -92,7 +92,7 @@ class Precision(OfKinds, kinds=set(Kind) - {Kind.SELECTION}):
     whole_outputs: ClassVar[bool] = True
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """The pairs, with a bet on each of their two answers."""
+        """Yield the pairs, with bets on either of their two answers."""
         for pairs in self._pairs(target, probe):
             with contextlib.suppress(OutsideDomain):
                 yield from scenarios(target.claim, noisy_numbers(target, probe, pairs), _models)
@@ -117,7 +117,7 @@ def reachable(
     noise: Format | None = None,
     half_widths: Doubles | float = 0.0,
 ) -> NDArray[np.bool_]:
-    """Which outputs are the floating-point sum of an answer and some number of a format.
+    """Return which outputs are the floating-point sum of an answer and some number of a format.
 
     The real numbers that round to y form an interval around y. Move that interval by the answer: if it contains a
     floating-point number n, it also contains the floating-point number next above or next below y − answer, whichever
@@ -173,14 +173,14 @@ def _models(view: View) -> tuple[Model, ...]:
 
 
 def _median(outputs: Outputs, released: Released) -> float:
-    """The median of the outputs' absolute values; 0 for integers, which are not floats, and where it is not finite."""
+    """Return the median of the outputs' absolute values; 0 if they are integers, or if the median is not finite."""
     numbers = released.numbers(outputs).astype(np.float64)
     median = float(np.median(np.abs(numbers))) if outputs.dtype.kind != "i" else 0.0
     return median if math.isfinite(median) else 0.0
 
 
 def _of_neighbouring_floats(target: Target, median: float, released: Format) -> Iterator[Known]:
-    """The power of two nearest to the median, and the next number below it."""
+    """Yield the pair of the power of two nearest to the median and the next number below it, if they are neighbours."""
     if not median:
         return
     power = released.rounded(np.array([2.0 ** round(math.log2(median))]))
@@ -191,7 +191,7 @@ def _of_neighbouring_floats(target: Target, median: float, released: Format) -> 
 
 
 def _on_grids(target: Target, probe: Probe) -> Iterator[Scenario]:
-    """A pair whose second answer lies off the grid of the noise, if the outputs show that it was not moved there."""
+    """Yield a pair whose second answer lies off the noise's grid, if the outputs show that it was not rounded to it."""
     if target.kind is Kind.NOISE:
         base = float(origin(target))
         pair, base, moved = pair_of_answers(target, base, base + GOLDEN * target.sensitivity)
@@ -220,6 +220,6 @@ def _on_grids(target: Target, probe: Probe) -> Iterator[Scenario]:
 
 
 def _is_multiple(values: Doubles, step: float) -> NDArray[np.bool_]:
-    """Which values are multiples of a step, within a thousandth of it."""
+    """Return which values are multiples of a step, within a thousandth of it."""
     with np.errstate(invalid="ignore"):
         return np.asarray(np.abs(values - np.rint(values / step) * step) <= GRID_TOLERANCE * step)

@@ -28,9 +28,9 @@ def rare_keys(target: Target, probe: Probe) -> Iterator[Scenario]:
     threshold now and then. On the neighbour without that person it never comes out. So its probability is at most δ
     where the claim holds, and often about δ: too rare to be learned from outputs.
 
-    The adversary knows the two inputs. It takes the first pair, of those that are declared or follow from the domain,
-    of which one input holds a text or a whole number that the other does not, and bets that the output holds it: as a
-    key, a member, or a part of a text. The bet is judged however few of the outputs looked at win it.
+    The adversary knows the two inputs. It takes the first pair, declared or from the domain, in which one input holds a
+    text or a whole number that the other does not. It bets that the output holds this text or number: as a key, a
+    member, or a part of a text. The bet is judged even if no output that was looked at wins it.
 
     A negative result does not rule out keys that several records share, or keys that come out in another spelling.
     """
@@ -52,7 +52,7 @@ def _with(pair: NeighbouringPair, has_first: bool) -> NeighbouringPair:
 
 
 def _names(value: Any, depth: int) -> frozenset[str | int]:
-    """The texts and whole numbers in an input."""
+    """Return the texts and whole numbers in an input, down to `depth` levels inside it."""
     known = opened(value)
     if isinstance(known, Parts):
         known = known.named
@@ -75,7 +75,7 @@ def _hold(outputs: Outputs, *, key: str | int) -> NDArray[np.bool_]:
 
 
 def _holds(value: Any, key: str | int, depth: int) -> bool:
-    """Whether an output holds a key: in a dict's keys, in a set or in a text. A whole number in a list is no key."""
+    """Whether an output holds a key: among a dict's keys, in a set or in a text. A number in a list does not count."""
     known = opened(value)
     if isinstance(known, str):
         return isinstance(key, str) and key in known

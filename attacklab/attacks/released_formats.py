@@ -1,4 +1,4 @@
-"""In which format were numbers made that come in a wider one, and what happened to them afterwards?
+"""In which format were numbers computed, if they come in a wider one, and how were they rounded afterwards?
 
 A binary32 number keeps its value in an array of doubles, in a Python list or in text, so the type that carries an
 output does not tell how it was computed. The last bits of a few dozen outputs do. Formats and grids are tried from
@@ -36,12 +36,12 @@ LEAST = 1e-290
 """Numbers nearer to 0 are not looked at: below it there is no room for their last places, binary or decimal."""
 
 EVIDENCE_BITS = 64 + 6
-"""A format or grid is believed if chance shows it with probability 2^−64; fewer than 2^6 of them are tried."""
+"""A format or grid is believed if chance shows one with probability 2^−64 or less; fewer than 2^6 are tried."""
 
 ROUNDED_TWICE = 1 + 2.0**-20  # the relative error of half a decimal step computed in doubles, and more
 
 STEP_ULPS = 64
-"""How many last places of the largest value multiples of a step may be off, and how far apart they must be besides."""
+"""How far from a multiple of a step a number may be, in ulps of the largest number; a step must be larger than that."""
 
 FEWEST_LARGER = 16  # this many numbers on a lattice are all even multiples of its step with negligible probability
 
@@ -50,12 +50,12 @@ MOST_DIGITS = 15  # doubles hold every decimal number of this many digits apart
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """How the numbers in outputs were made.
+    """The format in which numbers were computed, and the decimal grid that they were rounded to, if any.
 
     Attributes:
-        form: the narrowest binary format that holds them before they were rounded to a grid.
-        places: k if they were rounded to multiples of 10^−k, else None.
-        digits: k if they were rounded to k significant decimal digits, else None.
+        form: the narrowest binary format that holds the numbers as they were before they were rounded to a grid.
+        places: k if the numbers were rounded to multiples of 10^−k, else None.
+        digits: k if the numbers were rounded to k significant decimal digits, else None.
     """
 
     form: Format
@@ -64,7 +64,7 @@ class Released:
 
     @property
     def description(self) -> str:
-        """It in words."""
+        """The format and the grid in words."""
         if self.places is not None:
             return f"{self.form.name} rounded to {self.places} decimal places"
         if self.digits is not None:
@@ -72,14 +72,14 @@ class Released:
         return self.form.name
 
     def numbers(self, outputs: Outputs) -> Floats:
-        """Outputs as numbers of the format, in its carrier's type."""
+        """Return outputs as numbers of the format, in the numpy type that carries it."""
         return self.form.rounded(as_released(outputs))
 
     def half_widths(self, numbers: Floats) -> Doubles:
-        """The most by which the rounding to a grid moved each number; 0 without a grid.
+        """Return the most by which the rounding to the grid moved each number; 0 without a grid.
 
         Args:
-            numbers: as `numbers` gives them, finite.
+            numbers: finite numbers, as `Released.numbers` returns them.
         """
         doubles = numbers.astype(np.float64)
         if self.places is not None:
@@ -90,13 +90,13 @@ class Released:
 
 
 def inferred(outputs: Outputs) -> Released:
-    """How numbers were made, from their values.
+    """Infer the format and the decimal grid of numbers from their values.
 
     Args:
         outputs: numbers of any type, one an output; failures and infinities among them are left out.
 
     Returns:
-        The format of their type, and no grid, where their values do not show another.
+        What the values show; without evidence, the format of the numbers' type and no grid.
     """
     by_type = format_of(outputs)
     values = as_released(outputs[:LOOKED_AT]).astype(np.float64)
@@ -110,10 +110,10 @@ def inferred(outputs: Outputs) -> Released:
 
 
 def merged(first: Released, second: Released) -> Released:
-    """How numbers were made, from how two parts of them were made.
+    """Return the format and grid of numbers, from what was inferred for two parts of them.
 
-    The format is the wider one: a sum has it, if the answer 0 leaves noise of a narrower format as it is. Numbers were
-    rounded to a grid if all of them were; the finer one then.
+    The format is the wider one, because an answer of 0 leaves noise of a narrower format unchanged. There is a grid
+    only if both parts have one, and then it is the finer one.
     """
     form = max(first.form, second.form, key=lambda candidate: candidate.significand_bits)
     if first.places is not None and second.places is not None:
@@ -137,7 +137,7 @@ def _binary(values: Doubles, by_type: Format) -> Format:
 
 
 def _exponents(values: Doubles) -> tuple[np.ndarray, np.ndarray]:
-    """The exponents of the highest and the lowest bit that is 1 in numbers greater than 0."""
+    """Return the exponents of the highest and the lowest bit that is 1 in each of some numbers greater than 0."""
     significands, exponents = np.frexp(values)
     whole = np.ldexp(significands, 53).astype(np.int64)
     trailing = np.frexp((whole & -whole).astype(np.float64))[1] - 1
@@ -145,7 +145,7 @@ def _exponents(values: Doubles) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _decimal(values: Doubles, form: Format) -> Released | None:
-    """Decimal places, decimal digits, or narrower floats written in decimal."""
+    """Return the decimal grid of the values, or the narrower format whose decimal texts they are; None if neither."""
     texts = [Decimal(repr(value)).normalize().as_tuple() for value in values.tolist()]
     ends = np.array([float(text.exponent) for text in texts])
     for narrow in (standard for standard in (BINARY16, BINARY32) if standard.significand_bits < form.significand_bits):
@@ -166,12 +166,12 @@ def _decimal(values: Doubles, form: Format) -> Released | None:
 
 
 def _evidence(coarse: Doubles, fine: Doubles) -> bool:
-    """Whether numbers with the finer steps would all fall on the coarser ones with a negligible probability only."""
+    """Whether numbers with the finer steps would all fall on the coarser steps with negligible probability."""
     return float(np.maximum(_coarser_by(coarse, fine), 0).sum()) >= EVIDENCE_BITS
 
 
 def _coarser_by(coarse: Doubles, fine: Doubles) -> Doubles:
-    """By how many bits each of the steps is coarser than the finer one; their quotient might underflow."""
+    """Return log2(coarse/fine) for each step, without the quotient, which might underflow."""
     bits: Doubles = np.log2(coarse) - np.log2(fine)
     return bits
 
@@ -184,13 +184,13 @@ def _decimal_exponents(values: Doubles) -> Doubles:
 
 
 def common_step(values: Doubles) -> float | None:
-    """A number that all values are multiples of, but for roundings: a power of two or of ten, or the largest number.
+    """Return a step that all values are multiples of, up to rounding: a power of two or ten, or their common divisor.
 
-    The last is found by Euclid's algorithm on rounded numbers; so it is found if the values are some thousands of
-    steps at the most.
+    The greatest common divisor is found by Euclid's algorithm on rounded numbers, so only if the values are at most
+    some thousands of steps.
 
     Args:
-        values: of which failures, infinities and zeros are left out.
+        values: the numbers; failures, infinities and zeros among them are left out.
 
     Returns:
         The step, or None unless the values would be its multiples by chance with probability 2^−64 or less.
@@ -215,7 +215,7 @@ def _are_multiples(sizes: Doubles, step: float, error: float) -> bool:
 
 
 def _euclid(sizes: list[float], error: float) -> float:
-    """The greatest common divisor of rounded numbers, greater than 0; nothing of the kind if it is near the error."""
+    """Return the greatest common divisor of rounded numbers greater than 0; meaningless if it is close to `error`."""
     step = sizes[0]
     for size in sizes:
         rest = abs(size - round(size / step) * step)

@@ -2,19 +2,19 @@
 
 A generator that is seeded with a constant gives the same noise to every call, whatever generator the caller passes; one
 that is seeded from a clock or a counter gives it to some; noise from a table has no more values than the table. Then
-what an output is, to the last bit, tells its input: all outputs seen from one input, moved by the query, are outputs
-that the other input never gives.
+an output tells its input, if it is compared bit for bit: the other input adds the same noise to another answer, and so
+gives other outputs.
 
-The adversary knows nothing but outputs. It draws some of both inputs of a pair, in calls of many trials and, if calls
-of one trial agree more often than the trials of one call do, in calls of one. It bets on having seen the output from
-the first input and not from the second. A pair is judged only if further calls bear the bet out, so that sound targets
+The adversary knows nothing but outputs. It draws some for both inputs of a pair, in calls of many trials and, if calls
+of one trial agree more often than the trials of one call do, in calls of one. It bets that the output was seen before
+from one input and not from the other. A pair is judged only if further calls bear this out, so that sound targets
 cost no α. If outputs are few, such as the outcomes of a selection, and calls agree, it looks for the step of a utility
 at which another outcome wins.
 
 A negative result does not rule out noise with far more values than the calls that were compared, nor noise that repeats
 within one run of a process and differs between runs.
 
-Outputs that come up again show that the noise is fixed, or that it follows from the data; not which of the two.
+Outputs that come up again show that the noise is fixed, or that it follows from the data, but not which of the two.
 
 Source: Garfinkel and Leclerc 2020, 'Randomness Concerns When Deploying Differential Privacy'.
 """
@@ -53,7 +53,7 @@ from attacklab.model.targets import Kind, Outputs, Target, are_numbers
 Sides: TypeAlias = tuple[Outputs, Outputs]  # outputs of either input of a pair
 
 Atoms: TypeAlias = Callable[[Outputs], NDArray[np.uint64]]
-"""Takes outputs and gives the hash of each, or of a number in each."""
+"""Takes outputs and returns a hash of each, or of one number in each."""
 
 PAIRS = 2  # how many pairs are tried
 TOGETHER = 1 << 8  # how many outputs are drawn in a call of many
@@ -63,11 +63,11 @@ COLLECTED = 1 << 9  # how many calls of one trial the bet is learned from, once 
 ENOUGH = 3.0  # the evidence, in nats, that further calls must show for a pair to be judged
 
 OFTEN = 0.1
-"""The least share of outputs that repeat earlier ones, where none of the other input does. It counts as enough at a
-large ε, at which these calls are too few for evidence."""
+"""A bet is also judged if more than this share of one input's later outputs win it, and none of the other input's do.
+At a large ε, these calls are too few for `ENOUGH` evidence."""
 
 APART = 4.0
-"""Numbers lie on a grid if their differences are whole steps; half of the differences may have at most this many."""
+"""Numbers lie on a grid if the gaps between neighbouring ones are whole steps, and the median gap at most this many."""
 
 MOST_STEPS = 1 << 16  # by how many steps a utility is raised at the most until its outcome wins
 COLUMNS = 8  # how many numbers of an output are looked at by themselves
@@ -85,11 +85,11 @@ class RepeatedNoise:
     whole_outputs: ClassVar[bool] = True
 
     def applies_to(self, target: Target) -> bool:
-        """Every target; one of kind DATASET only if pairs are declared, or follow from its domain."""
+        """Whether the target is of another kind than DATASET, or declares pairs or a domain from which they follow."""
         return target.kind is not Kind.DATASET or bool(target.pairs) or target.domain is not None
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """The pairs whose outputs repeat, each with the bet on outputs seen from one input only.
+        """Yield the pairs whose outputs repeat, each with bets on the outputs seen from one input only.
 
         Raises:
             NotUnderstood: an output cannot be taken apart.
@@ -142,7 +142,7 @@ def _pairs(target: Target) -> Iterator[NeighbouringPair]:
 
 
 def _step(target: Target, step: int, outcome: int = 0) -> NeighbouringPair:
-    """Two lists of utilities: one utility is raised by a number of steps, and by one step more."""
+    """Return the pair of utilities in which one outcome's utility is raised by `step` steps, and by one step more."""
     gap = power_of_two_within(target.sensitivity)
     sides = [np.zeros(OUTCOMES), np.zeros(OUTCOMES)]
     for raised, side in enumerate(sides):
@@ -151,7 +151,7 @@ def _step(target: Target, step: int, outcome: int = 0) -> NeighbouringPair:
 
 
 def _flipped(target: Target, probe: Probe) -> NeighbouringPair | None:
-    """The step at which calls begin to select another outcome."""
+    """Return the pair of utilities between which calls of one trial begin to select another outcome; None if none."""
     winner = int(probe(_step(target, 0).first, 1)[0])
     rival = (winner + 1) % OUTCOMES
     step = first(lambda step: int(probe(_step(target, step, rival).first, 1)[0]) == rival, most=MOST_STEPS)
@@ -168,7 +168,7 @@ def _in_calls(probe: Probe, input_: Any, calls: int) -> Outputs:
 
 
 def _calls_agree(target: Target, pair: NeighbouringPair, probe: Probe, together: Outputs) -> bool:
-    """Whether equal trials of different calls agree more often than trials of one call do, or there is no noise."""
+    """Whether calls of one trial agree more often than trials of one call, or a selection gives one outcome only."""
     agreeing, pairs = _agreeing(hashes(together)), math.comb(len(together), 2)
     if target.kind is Kind.SELECTION and agreeing == pairs:
         return True
@@ -190,13 +190,13 @@ def _lies_on_a_grid(outputs: Outputs) -> bool:
 
 
 def _agreeing(seen: NDArray[np.uint64]) -> int:
-    """How many pairs of outputs are equal."""
+    """Return how many pairs of outputs are equal."""
     counts = np.unique(seen, return_counts=True)[1]
     return int((counts * (counts - 1) // 2).sum())
 
 
 def _repeated(pair: NeighbouringPair, seen: Sides, again: Sides, target: Target, calls: str) -> Scenario | None:
-    """The bets on outputs seen from one input only, if others drawn later bear one of them out."""
+    """Return bets on the outputs that one input only gave before, if outputs drawn later bear them out; else None."""
     columns = numbers(seen[0])[:COLUMNS]
     parts: list[tuple[str, Atoms]] = [("this very output", hashes)]
     if len(columns) > 1:

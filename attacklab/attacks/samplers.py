@@ -7,15 +7,15 @@ A model inverts a sampler: it decides whether y = fl(f(D) + noise) for some nois
    arithmetic. Others divide by the rate ε/Δ, as `random.expovariate` and `std::exponential_distribution` do, or draw
    fewer bits. It matters which logarithm is modelled: numpy's and the C library's differ in the last bit. In formats
    narrower than doubles both are rounded from doubles, and another logarithm is not recognised.
-2. **A number times the scale**: nothing need be known of the sampler. Of products with any number of the format,
-   neighbours are as many ulps apart as the significand of the scale says (none where it is a power of two). Of a
-   number of a narrower format, next to nothing is reached. Multiples of 2^−g are differences of numbers between ½ and
-   2, exact where they are small, as those of two exponential variates or of twelve uniforms and 6 are.
+2. **A number times the scale**: nothing need be known of the sampler. Neighbouring products with numbers of the format
+   are up to 2 ulps apart, depending on the significand of the scale, so some outputs are never reached (unless it is a
+   power of two). With numbers of a narrower format, hardly any are reached. Multiples of 2^−g arise as differences of
+   numbers between ½ and 2, which are exact if small: of two exponential variates, or of twelve uniforms and 6.
 3. **Box–Muller** and 4. the **polar method** turn two uniforms into two normals. A pair of outputs leaves about a
    hundred candidates for the uniforms; one output alone leaves 2^53, too many to distinguish anything.
 
-What they do not recognise: sums of logarithms, ratios of uniforms, ziggurats and one normal of a pair without the
-other, of which nothing shows but the product with the scale.
+They do not recognise sums of logarithms, ratios of uniforms, ziggurats, or one normal of a pair without the other,
+except by the product with the scale.
 
 Source: Mironov 2012, 'On Significance of the Least Significant Bits for Differential Privacy', section 4, for Laplace
 noise; Jin, McMurtry, Rubinstein and Ohrimenko 2022, 'Are We There Yet? Timing and Floating-Point Attacks on
@@ -48,8 +48,8 @@ class Assumed:
 
     Attributes:
         scale: λ of Laplace or σ of Gaussian noise, in the unit of the outputs.
-        rate: what a sampler that divides divides by.
-        form: the format in which it computes.
+        rate: the divisor of a sampler that divides by a rate instead of multiplying by the scale.
+        form: the format in which the sampler computes.
     """
 
     scale: float
@@ -58,9 +58,9 @@ class Assumed:
 
 
 Reachable: TypeAlias = Callable[[Floats, Doubles, float, Assumed], Bools]
-"""`reachable(outputs, half_widths, answer, assumed)`: which outputs a sampler produces for a true answer. Outputs have
-the shape (n,), or (n, 2) where two answers come from the same uniforms. Each may lie as far from what the sampler
-produced as its half-width says, because it was rounded or moved afterwards."""
+"""`reachable(outputs, half_widths, answer, assumed)` returns a bool for each row: whether a sampler can produce it for
+a true answer. Outputs have the shape (n,), or (n, 2) if two come from the same uniforms. Each may lie up to its
+half-width from what the sampler produced, because it was rounded or moved afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +69,9 @@ class Model:
 
     Attributes:
         description: the sampler in words.
-        reachable: which outputs it produces.
+        reachable: returns which outputs the sampler can produce.
         answers: how many outputs in a row come from the same uniforms.
-        flaw: what a bet on it shows, where that is another flaw than its attack looks for.
+        flaw: the flaw that a bet on the model shows; empty if it is the flaw of the attack.
     """
 
     description: str
@@ -87,8 +87,8 @@ class GridPoints:
     Attributes:
         rows: the row that each point belongs to.
         values: the points, as multiples of the grid's spacing.
-        counts: how many points each row has. If there are more than allowed, the count is one more than allowed, and
-            none of them is listed.
+        counts: how many points each row has. If there are more than `MOST_POINTS`, the count is `MOST_POINTS` + 1, and
+            no point of the row is listed.
     """
 
     rows: Integers
@@ -97,11 +97,11 @@ class GridPoints:
 
     @classmethod
     def within(cls, centre: Doubles, width: Doubles, spacing: float, least: float, greatest: float) -> GridPoints:
-        """The multiples of the spacing from centre − width to centre + width.
+        """Return the multiples of the spacing from centre − width to centre + width.
 
         Args:
-            centre: one for each row; NaN gives no points.
-            width: one for each row.
+            centre: the centre of each row's window; NaN gives no points.
+            width: the half-width of each row's window.
             spacing: the grid's spacing.
             least: the least multiple on the grid.
             greatest: the greatest multiple on the grid.
@@ -113,10 +113,10 @@ class GridPoints:
         return cls(rows, low[rows] + place, counts)
 
     def with_each_of(self, points: GridPoints, wanted: Bools) -> tuple[Integers, Integers]:
-        """Pair each point with every point of the other in the same row, for the wanted rows.
+        """Pair each point with every point that `points` has in the same row, for the wanted rows.
 
         Returns:
-            The index of the point, and the index of the other's point, of each combination.
+            Two arrays with an entry for each combination: the index of the point here, and the index in `points`.
         """
         first_of_row = np.searchsorted(points.rows, np.arange(len(points.counts)))
         mine, place = _enumerated(np.where(wanted, points.counts, 0)[self.rows])
@@ -124,19 +124,19 @@ class GridPoints:
 
 
 def too_many(candidates: Integers) -> Bools:
-    """Which counts need no search: with this many candidates, one surely gives the output."""
+    """Return which counts exceed `MOST_POINTS`. Such rows are not searched: some candidate surely gives the output."""
     return np.greater(candidates, MOST_POINTS)
 
 
 def marked(certain: Bools, rows: Integers) -> Bools:
-    """A bool for each row: true if the row is certain or listed."""
+    """Return a bool for each row: True if the row is certain, or listed in `rows`."""
     marks = certain.copy()
     marks[rows] = True
     return marks
 
 
 def _enumerated(counts: Integers) -> tuple[Integers, Integers]:
-    """Two arrays that list 0 … count − 1 for each count in turn: the index of the count, and the number."""
+    """Return two arrays that list 0 … count − 1 for each count in turn: the index of the count, and the number."""
     owners = np.repeat(np.arange(len(counts)), counts)
     return owners, np.arange(len(owners)) - (np.cumsum(counts) - counts)[owners]
 
@@ -154,11 +154,11 @@ class Residues:
     rests: tuple[int, ...]
 
     def __call__(self, numerators: Integers) -> NDArray[np.bool_]:
-        """Which of the numerators have one of these residues."""
+        """Return which of the numerators have one of these residues."""
         return np.isin(numerators % self.divisor, self.rests)
 
     def __str__(self) -> str:
-        """An expression that says whether k is among them."""
+        """Return a Python expression in k that is true for these integers."""
         return (
             f"k % {self.divisor} == {self.rests[0]}" if len(self.rests) == 1 else f"k % {self.divisor} in {self.rests}"
         )
@@ -176,7 +176,7 @@ class SamplerModel:
 
     Attributes:
         description: the sampler in words.
-        log: its logarithm, elementwise.
+        log: the logarithm that it calls, elementwise.
         positive: which integers v·2^p can give noise greater than 0.
         negative: which integers v·2^p can give noise less than 0.
         divides: whether it divides by the rate instead of multiplying by λ.
@@ -219,7 +219,7 @@ MODELS = (*MULTIPLYING, *DIVIDING)
 
 
 def grid_of(released: Format) -> float:
-    """The number n for which uniforms of this format are multiples of 1/n."""
+    """Return the number n for which uniforms of this format are multiples of 1/n."""
     return 2.0**released.significand_bits
 
 
@@ -233,7 +233,7 @@ def reachable(
     rate: float | None = None,
     half_widths: Doubles | None = None,
 ) -> NDArray[np.bool_]:
-    """Which outputs the sampler can produce for a true answer.
+    """Return which outputs the sampler can produce for a true answer.
 
     Args:
         outputs: shape (n,).
@@ -241,11 +241,11 @@ def reachable(
         scale: λ of the noise, in the unit of the answer.
         model: how the sampler computes.
         released: the format in which it computes and in which the outputs are.
-        rate: what a sampler that divides divides by; 1/λ by default.
+        rate: the divisor of a sampler that divides by a rate; 1/λ by default.
         half_widths: how far each output may lie from the sampler's, if it was rounded afterwards; 0 by default.
 
     Returns:
-        A bool for each output; exact, unless a grid point lies outside the search window, which was never seen.
+        A bool for each output. It is exact unless a grid point lies outside the search window, which was never seen.
     """
     produced = np.empty(outputs.shape, dtype=bool)
     factor = (1 / scale if rate is None else rate) if model.divides else scale
@@ -365,12 +365,12 @@ def product(
 
 
 def any_number(form: Format) -> Numbers:
-    """All numbers of the format."""
+    """Return all numbers of the format."""
     return PRODUCT_ULPS, form.rounded, form.next_above, form.next_below
 
 
 def _narrow(form: Format, *, narrow: Format) -> Numbers:
-    """The numbers of a format narrower than that of product and sum."""
+    """Return the numbers of a format narrower than the format of product and sum."""
     if narrow.significand_bits >= form.significand_bits:
         return any_number(form)
 
@@ -381,7 +381,7 @@ def _narrow(form: Format, *, narrow: Format) -> Numbers:
 
 
 def _multiples(form: Format, *, exponent: int) -> Numbers:
-    """The multiples of 2^−exponent in the format; where its numbers lie further apart than that, all of them."""
+    """Return the multiples of 2^−exponent in the format; where its numbers lie further apart, all its numbers."""
     spacing = 2.0**-exponent
 
     def above(values: Floats) -> Floats:
@@ -418,7 +418,7 @@ ANY = PRODUCTS[0]
 
 
 Rows: TypeAlias = Callable[[Floats, Doubles, float, float], Bools]
-"""`rows(outputs, half_widths, answer, sigma)`: which outputs a sampler produces if all is computed in their type."""
+"""`rows(outputs, half_widths, answer, sigma)` returns which outputs a sampler can produce, computing in their type."""
 
 DOUBLE_ROUNDOFF = 2.0**-53
 
@@ -505,7 +505,7 @@ def _polar(
 
 
 def _agrees(sums: Floats, outputs: Floats, half_widths: Doubles, rows: Integers, column: int) -> Bools:
-    """Which sums equal the output of their row, up to its half-width."""
+    """Return which sums equal the output of their row and this column, up to its half-width."""
     return np.asarray(np.abs(sums - outputs[rows, column]) <= half_widths[rows, column])
 
 
@@ -516,7 +516,7 @@ def _second_first(rows: Rows, outputs: Floats, half_widths: Doubles, answer: flo
 def _noise(
     outputs: Floats, half_widths: Doubles, answer: float, sigma: float, half_ulps: int
 ) -> tuple[float, Doubles, Doubles]:
-    """The format's unit roundoff, the noise in units of σ, and the largest error of the noise (half ulps included)."""
+    """Return the unit roundoff, the noise in units of σ, and a bound on its error; `half_ulps` is the sampler's own."""
     grid = float(np.finfo(outputs.dtype).eps) / 2
     true_answer, scale = (float(outputs.dtype.type(value)) for value in (answer, sigma))
     noise = (outputs.astype(np.float64) - true_answer) / scale
@@ -526,7 +526,7 @@ def _noise(
 
 
 def _half_square(noise: Doubles, error: Doubles) -> tuple[Doubles, Doubles]:
-    """|x|²/2 of pairs, and its greatest error."""
+    """Return |x|²/2 for each pair of normals x, and a bound on its error."""
     depth = (noise * noise).sum(axis=1) / 2
     return depth, ((np.abs(noise) + error / 2) * error).sum(axis=1) + 4 * DOUBLE_ROUNDOFF * depth
 
@@ -540,4 +540,4 @@ POLAR_SECOND_FIRST = _in_chunks(
     partial(_second_first, partial(_polar, library_log)), "polar method, second normal first"
 )
 SEARCHED = (INVERSE_CDF, BOX_MULLER, BOX_MULLER_LIBRARY, POLAR, POLAR_LIBRARY, POLAR_SECOND_FIRST)
-"""Models in the arithmetic of numpy's types; ones for binary64 and binary32."""
+"""Models that search for uniforms, in the arithmetic of numpy's types: only for binary64 and binary32."""

@@ -1,7 +1,7 @@
 """Score overflow: utilities at the end of a number format, where their differences, weights or doubles go wrong.
 
 There are four forms. In each, the two neighbours lie on either side of the point where the target's arithmetic breaks.
-One of them, doubles, is rounding and no overflow, and is named so.
+The third, doubles, is a rounding rather than an overflow, and its findings say so.
 
 - **Weights.** exp(ε·u/(2Δu)) of a large utility overflows to infinity, and the target fails on one neighbour only.
 - **Differences.** In a machine integer u − max u wraps around: in eight bits −65 − 65 is +126, so the worst outcome
@@ -51,13 +51,13 @@ ROUNDED_NATS = 64.0  # how far apart, in ε·u/(2Δu), the doubles around an int
 
 @dataclass(frozen=True)
 class ScoreOverflow(OfKinds, kinds={Kind.SELECTION}):
-    """The attack."""
+    """The attack that this module describes."""
 
     name: str = "score_overflow"
     flaw: str = "utilities, their differences or their weights overflow on one dataset only"
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """One scenario for each form that applies; the two on integers need a sensitivity of at least 1."""
+        """Yield one scenario for each form that applies; the two on integers need a sensitivity of at least 1."""
         pairs = [(_smallest_step(target), OUTCOME_0), (_overflowing_weights(target, probe), OUTCOME_0)]
         if target.sensitivity >= 1:
             pairs += [(_wrapping_difference(target, probe), OUTCOME_0)]
@@ -74,7 +74,7 @@ def _smallest_step(target: Target) -> NeighbouringPair:
 
 
 def _overflowing_weights(target: Target, probe: Probe) -> NeighbouringPair:
-    """Two equal utilities high enough for their weights to overflow, against the same one step lower."""
+    """Return two equal utilities high enough for their weights to overflow, against the same one step lower."""
     # Small multiples of a power of two are exact, so the utilities differ by exactly one step.
     step = max(power_of_two_within(target.sensitivity) / (1 if whole_only(target) else 4), math.ulp(0.0))
     nats = target.claim.nominal.epsilon / 2 * (step / target.sensitivity)
@@ -89,7 +89,7 @@ def _overflowing_weights(target: Target, probe: Probe) -> NeighbouringPair:
 
 
 def _wrapping_difference(target: Target, probe: Probe) -> NeighbouringPair:
-    """The least x for which −x is drawn more often than x, against the next lower step."""
+    """Return (x, −x) against the same one step nearer to 0, for an x at which the worse outcome is drawn more often."""
     step = math.floor(target.sensitivity)
 
     def opposite(units: int) -> NDArray[np.int64]:
@@ -112,7 +112,7 @@ def _worse_is_favoured(outputs: Outputs) -> bool:
 
 
 def _rounded_integers(target: Target) -> NeighbouringPair:
-    """Integers on either side of the middle of two doubles that are many noise scales apart."""
+    """Return (t + Δ, t) against (t, t + Δ), for a t half way between two doubles that are many noise scales apart."""
     step = math.floor(target.sensitivity)
     tie = tie_between_floats(BINARY64, 2 * target.sensitivity * ROUNDED_NATS / target.claim.nominal.epsilon)
     # Not `NeighbouringPair.utilities`, which holds doubles: these integers are not doubles.

@@ -9,19 +9,19 @@ three forms, each with one heavy outcome and many light ones.
 - **Sums of a format.** Given formats, one pair each: on one input the light weights just fail to count in a sum of p
   bits, on the other each of them counts. About (number of light outcomes)·2^−p of the mass is lost. In binary64 no
   sample shows it; only an exact law shows the outcomes that cannot be reached. The other forms need no formats.
-- **Sweeps.** For each of a few numbers of light outcomes, their share is looked at from where it is near 1 to where it
-  is rare. Where it falls fastest beyond e^(−ε·d/(2Δu)), or rises, bisection finds the step. The pair lies on either
-  side of it.
+- **Sweeps.** For each of a few numbers of light outcomes, their share of the outputs is estimated at depths from where
+  it is near 1 to where it is near 0. Bisection finds the step at which it falls furthest beyond e^(−ε·d/(2Δu)), or
+  rises most. The pair lies on either side of this step.
 - **Ladders.** Deeper shares are too rare to be looked at one by one. Groups of light outcomes at depths where their
   weights are powers of two, 2^−k, have equal shares, because each group is twice as large as the one before it. In a
   group whose weights a format, a ticket or a sum of k bits loses, no outcome is drawn.
 
 A target that draws noise for each outcome has no sums, so ladders, which take many outputs of many outcomes, are left
-out. The adversary knows ε and Δu, picks the utilities, and bets on which
-outcomes are drawn. What it looked at is not what it is judged on.
+out. The adversary knows ε and Δu, picks the utilities, and bets on which outcomes are drawn. It is judged on other
+outputs than those that it looked at.
 
-A negative result does not rule out lost weights where fewer than 1 in 2000 outputs would be a light one, as in sums of
-binary64, nor those on some ladder's rung alone if ε is below ln 2, because then the pairs leave gaps between rungs.
+A negative result does not rule out lost weights if fewer than 1 in 2000 outputs would be a light one, as in sums of
+binary64. Nor does it rule out weights lost between two groups of a ladder if ε is below ln 2.
 
 Source: Ilvento 2020, 'Implementing the Exponential Mechanism with Base-2 Differential Privacy', section 2, for weights
 that vanish and sums that round; the condition, which is missing in print, is fl(w_heavy + w_light) = w_heavy. Yellott
@@ -57,16 +57,16 @@ NEAREST_LOGIT, FARTHEST_LOGIT, SPACING_NATS = 2.5, 6.0, 0.75
 """Logits of the share of the light outcomes, positive and negative, between which depths are swept, and the spacing."""
 
 FINEST_NATS = 0.25
-"""How much a weight should change in one unit of depth, at the most, where utilities need not be whole."""
+"""The most by which one unit of depth may change the logarithm of a weight, unless utilities must be integers."""
 
 NOISE_FROM = 256  # a target whose outputs of this many light outcomes are dear draws noise for each outcome
 NOISY_OUTPUTS = 1 << 7  # how many outputs of more outcomes than those are drawn at a depth of such a target
 
 CONFIRMING = 4
-"""How many times as many outputs as at a depth of the sweep are drawn to see whether a pair is worth judging."""
+"""Before a pair is judged, it is checked on this many times the number of outputs that the sweep draws at a depth."""
 
 DEVIATIONS, CLEAR_DEVIATIONS = 1.5, 4.0
-"""By how many standard deviations a pair must exceed the claim in these to be judged, or to end the search."""
+"""By how many standard deviations a pair must exceed the claim in this check to be judged, and to end the search."""
 
 SHARE_BITS = 11  # a group of a ladder has a share of 2^−11 of the weight
 
@@ -76,27 +76,27 @@ LADDERS = (range(11, 21), range(22, 25, 2))
 GROUPS = 10_240  # light outcomes of the larger ladder
 
 LOOKS = ((1 << 13, 1), (1 << 14, 3), (1 << 15, 8))
-"""Numbers of outputs, and how many of a group at most show that its weights may be lost; 4, 8, 16 are expected."""
+"""Numbers of outputs, and up to how many from one group suggest that its weights are lost; 4, 8, 16 are expected."""
 
 OF_TRIALS, LEAST_LEARNING, RARE_LEARNING = 8, 64, 1 << 10
-"""At most one output at a depth for so many trials that judge, but at least so many; rare outcomes are looked for only
-from the last on."""
+"""A depth gets at most one output for `OF_TRIALS` judging trials, but at least `LEAST_LEARNING` outputs. Ladders are
+tried only if it gets at least `RARE_LEARNING`."""
 
 DEPTHS = 64  # about how many depths are looked at in all
 
 NO_PAIR = (OutsideDomain, UsageError)
-"""The domain has no such pair, or its utilities would lie beyond the largest double."""
+"""The errors if the domain has no such pair, or its utilities would lie beyond the largest double."""
 
 
 @dataclass(frozen=True)
 class TruncatedAddition(OfKinds, kinds={Kind.SELECTION}):
-    """The attack.
+    """The attack that this module describes.
 
     Attributes:
         most_outcomes: the largest number of light outcomes, which bounds the cost of a draw; forms that need more of
             them are left out.
-        learning: how many outputs are drawn at a depth, at the most.
-        formats: the formats of a sum whose pairs alone are tried; none for the search.
+        learning: the largest number of outputs drawn at a depth.
+        formats: formats of the running sum. If there are any, only their pairs are tried, without sweeps and ladders.
     """
 
     most_outcomes: int = 1 << 14
@@ -107,15 +107,15 @@ class TruncatedAddition(OfKinds, kinds={Kind.SELECTION}):
 
     @property
     def looks(self) -> int:
-        """About how many outputs it draws to find its pairs."""
+        """The approximate number of outputs that the attack draws to find its pairs."""
         return DEPTHS * self.learning
 
     def within(self, trials: int) -> TruncatedAddition:
-        """The attack with a number of outputs at a depth that suits an audit of this number of trials."""
+        """Return the attack with a number of outputs at a depth that suits an audit of this number of trials."""
         return replace(self, learning=max(LEAST_LEARNING, min(self.learning, trials // OF_TRIALS)))
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """The pairs of the formats; else what a sweep shows clearly, or what ladders show."""
+        """Yield the pairs of `formats`; if there are no formats, the pairs that sweeps and ladders find."""
         if self.formats:
             for form in self.formats:
                 with contextlib.suppress(OutsideDomain):
@@ -125,7 +125,7 @@ class TruncatedAddition(OfKinds, kinds={Kind.SELECTION}):
 
     @staticmethod
     def scenario(target: Target, accumulator: Format, light_outcomes: int) -> Scenario:
-        """The pair on either side of the point where a sum in this format loses its light terms.
+        """Return the pair on either side of the point where a sum in this format loses its light terms.
 
         Raises:
             OutsideDomain: the target's domain has no such pair.
@@ -188,16 +188,16 @@ class _Scale:
         return self.gap / self.parts
 
     def units(self, nats: float) -> int:
-        """The least depth at which a weight is at most e^(−nats)."""
+        """Return the least depth, in units, at which a weight is at most e^(−nats)."""
         return math.ceil(nats / self.nats)
 
     def astride(self, depths: NDArray[np.int64]) -> NeighbouringPair:
-        """A pair: the heavy outcome rises by a gap, to 0, and light ones at these depths fall by a gap."""
+        """Return the pair in which the heavy outcome rises by a gap to 0, and the light ones fall by a gap."""
         below = -self.unit * depths
         return self._pair(np.append(-self.gap, below), np.append(0.0, below - self.gap))
 
     def one_unit(self, depths: NDArray[np.int64]) -> NeighbouringPair:
-        """Light outcomes at these depths or a unit deeper, below a heavy one at 0."""
+        """Return the pair of light outcomes at these depths and a unit deeper, below a heavy outcome at 0."""
         below = -self.unit * depths
         return self._pair(np.append(0.0, below), np.append(0.0, below - self.unit))
 
@@ -213,10 +213,10 @@ def _is_dear(scale: _Scale, probe: Probe, lights: int) -> bool:
 
 
 def _swept(scale: _Scale, probe: Probe, lights: int, outputs: int) -> Iterator[tuple[float, Scenario]]:
-    """Pairs on which the share of the light outcomes seems to break the claim, and how clearly.
+    """Yield pairs on which the share of light outcomes seems to break the claim, each after its `_excess`.
 
-    One straddles the steepest fall, one ends where the share has fallen most clearly behind, and one straddles the
-    steepest rise, against which no move of the heavy outcome helps.
+    One pair straddles the steepest fall, one ends where the share has fallen most clearly below what it should be, and
+    one straddles the steepest rise, with the heavy outcome left where it is.
     """
     whole = np.ones(lights, dtype=np.int64)
 
@@ -247,7 +247,7 @@ def _swept(scale: _Scale, probe: Probe, lights: int, outputs: int) -> Iterator[t
 
 
 def _logit(outputs: NDArray[np.generic]) -> tuple[float, float]:
-    """The logit of the share of light outcomes, and its standard error; half an output more of each keeps it finite."""
+    """Return the logit of the light outcomes' share and its standard error; half an output is added to each count."""
     light = np.count_nonzero(LIGHT.contains(outputs)) + 0.5
     heavy = np.count_nonzero(HEAVY.contains(outputs)) + 0.5
     return math.log(light / heavy), math.sqrt(1 / light + 1 / heavy)
@@ -263,7 +263,7 @@ def _bets(lights: int) -> tuple[Event, ...]:
 
 
 def _excess(target: Target, probe: Probe, pair: NeighbouringPair, outputs: int) -> float:
-    """By how many standard deviations the share of light outcomes, or of the heavy one, exceeds the claim."""
+    """Return by how many standard deviations the share of light outcomes, or of the heavy one, exceeds the claim."""
     drawn = [sampled(probe, side, outputs) for side in (pair.first, pair.second)]
     trials = min(map(len, drawn))
     first, second = (float(np.count_nonzero(LIGHT.contains(side[:trials]))) / trials for side in drawn)
@@ -279,7 +279,7 @@ def _deviations(point: PrivacyClaim, first: float, second: float, trials: int) -
 
 
 def _on_ladders(scale: _Scale, probe: Probe) -> Iterator[Scenario]:
-    """The scenario of the first ladder with weights that may be lost; deeper ladders lose them on both inputs."""
+    """Yield the scenario of the first ladder that seems to lose weights; a deeper one loses them on both inputs."""
     for rungs in LADDERS:
         with contextlib.suppress(StopIteration):
             yield next(_on_ladder(scale, probe, rungs))
@@ -287,7 +287,7 @@ def _on_ladders(scale: _Scale, probe: Probe) -> Iterator[Scenario]:
 
 
 def _on_ladder(scale: _Scale, probe: Probe, rungs: range) -> Iterator[Scenario]:
-    """Bets on groups of light outcomes with equal shares, if a group is hardly drawn: its weights may be lost."""
+    """Yield bets on the groups of a ladder that are hardly drawn, so that their weights may be lost; else nothing."""
     sizes = [1 << bits - SHARE_BITS for bits in rungs]
     depths = [scale.units(bits * math.log(2)) - scale.parts for bits in rungs]
     # The deepest come first, so that a running sum is still that of the heavy outcome alone when it reaches them.

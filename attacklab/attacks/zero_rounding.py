@@ -35,10 +35,10 @@ from attacklab.model.targets import Kind, Target
 
 @dataclass(frozen=True)
 class ZeroRounding(OfKinds, kinds={Kind.SELECTION}):
-    """The attack.
+    """The attack that this module describes.
 
     Attributes:
-        outcomes: how many outcomes the larger of its two forms has.
+        outcomes: the number of outcomes in the second of its two forms; the first has two.
     """
 
     outcomes: int = 100
@@ -46,10 +46,10 @@ class ZeroRounding(OfKinds, kinds={Kind.SELECTION}):
     flaw: str = "weights underflow to zero, and an outcome proves which dataset it came from"
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """The form with two outcomes and the form with many, both on either side of the boundary.
+        """Yield the form with two outcomes and the form with many, both on either side of the boundary.
 
-        A target that draws noise for each outcome has no weights, and its outputs of many outcomes cost much: it gets
-        the first form only.
+        A target that draws noise for each outcome has no weights, and its outputs of many outcomes cost much, so it
+        gets only the first form.
         """
         # Multiples of a power of two are exact, so the utilities differ by exactly one gap.
         gap = power_of_two_within(target.sensitivity)
@@ -70,7 +70,7 @@ class ZeroRounding(OfKinds, kinds={Kind.SELECTION}):
         return Scenario(target.adapted(pair), (OUTCOME_0,))
 
     def _boundary(self, target: Target, probe: Probe, gap: float) -> int:
-        """The least depth at which two equal outcomes are not both drawn, or else that at which binary64 underflows."""
+        """Return the depth, in parts of a gap, from which equal outcomes are not both drawn, or binary64 underflows."""
         parts = 1 if whole_only(target) else 4  # of a gap, in which the depth is counted
         nats_per_part = target.claim.nominal.epsilon / (2 * parts) * (gap / target.sensitivity)
         deepest = max(1.0, DEEPEST_NATS / nats_per_part)

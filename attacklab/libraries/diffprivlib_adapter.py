@@ -27,7 +27,7 @@ RANGE = {"lower": -1024.0, "upper": 1024.0}
 
 @contextmanager
 def _drawing_from(rng: np.random.Generator) -> Iterator[None]:
-    """A context in which the operating system's bytes and numpy's global state come from a generator."""
+    """Return a context in which the operating system's bytes and numpy's global state come from a generator."""
     state = np.random.get_state(legacy=False)
     np.random.seed(rng.integers(1 << 32, size=4))
     try:
@@ -38,7 +38,7 @@ def _drawing_from(rng: np.random.Generator) -> Iterator[None]:
 
 
 def _repeated(made: Any) -> Any:
-    """A release that calls `made(input)` once, and the function that it returns once for each output."""
+    """Return a release that calls `made(input)` once, and then the function that this returns once for each output."""
 
     def release(input_: Any, trials: int, rng: np.random.Generator) -> Any:
         with _drawing_from(rng):
@@ -49,7 +49,7 @@ def _repeated(made: Any) -> Any:
 
 
 def _noise(name: str, claim: dict[str, float], **fixed: float) -> dict[str, Any]:
-    """The mechanism `name` at sensitivity 1; one over the integers takes no other answers."""
+    """Make the mechanism `name` at sensitivity 1; for a mechanism over the integers, answers are rounded down."""
     from diffprivlib import mechanisms
 
     def made(answer: float) -> Any:

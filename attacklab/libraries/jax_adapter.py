@@ -1,6 +1,6 @@
 """JAX's samplers on the CPU: noise added to an answer of the same format, and selections.
 
-JAX claims no privacy for them; the claim judged here is that of programs that use them this way. An answer must be a
+JAX claims no privacy for them; the claim judged here is made by programs that use them this way. An answer must be a
 number in the format of the sampler: others are refused, because the sampler would not do that rounding. bfloat16 comes
 out as binary32, which holds all its numbers: numpy has no bfloat16.
 

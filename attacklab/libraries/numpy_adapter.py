@@ -1,6 +1,6 @@
 """numpy's own samplers, as textbook code uses them: noise is drawn in floating point and added to the answer.
 
-numpy claims no privacy for them; the claim judged here is that of programs that use them this way.
+numpy claims no privacy for them; the claim judged here is made by programs that use them this way.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ UNSEEDED = False
 
 
 def _noise_multiplier(epsilon: float, delta: float) -> float:
-    """The least noise multiplier that the claim allows, enlarged by more than rounding to binary32 can lose."""
+    """Return the least noise multiplier that the claim allows, enlarged by more than rounding to binary32 can lose."""
     from scipy.optimize import brentq
     from scipy.special import log_ndtr, ndtr
 

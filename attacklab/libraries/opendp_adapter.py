@@ -38,7 +38,7 @@ def _prelude() -> Any:
 
 
 def _member(type_: type, answer: float) -> Any:
-    """The answer as a member of the measurement's domain, which does not itself round integers to doubles."""
+    """Return the answer rounded down for integers, or as a double; refuse an integer that is not a double."""
     if type_ is int:
         return math.floor(answer)
     if isinstance(answer, int) and int(float(answer)) != answer:
@@ -47,7 +47,7 @@ def _member(type_: type, answer: float) -> Any:
 
 
 def _noise(type_: type, measurement: Any, **claim: Any) -> dict[str, Any]:
-    """A release that adds noise to a vector of equal answers: every coordinate gets its own noise."""
+    """Make a mechanism that adds noise to a vector of equal answers: every trial is a coordinate with its own noise."""
 
     def release(answer: float, trials: int, rng: np.random.Generator) -> Any:  # noqa: ARG001 - cannot be seeded
         return np.array(measurement([_member(type_, answer)] * trials))
@@ -56,7 +56,7 @@ def _noise(type_: type, measurement: Any, **claim: Any) -> dict[str, Any]:
 
 
 def _over(make: str, type_: type, metric: str, **options: Any) -> tuple[Any, Any]:
-    """OpenDP's prelude, and a function from a scale to a measurement of vectors of integers or of non-NaN floats."""
+    """Return OpenDP's prelude, and a function from scale to measurement of vectors of integers or of non-NaN floats."""
     dp = _prelude()
     domain = dp.vector_domain(dp.atom_domain(T=type_, **({"nan": False} if type_ is float else {})))
     space = domain, getattr(dp, metric)(T=float if metric == "l2_distance" else type_)
@@ -100,7 +100,7 @@ def _gaussian_zcdp(type_: type, /, *, epsilon: float = 1.0) -> dict[str, Any]:
 
 
 def _largest(measure: str, most: float) -> tuple[dict[str, Any], Any]:
-    """`make_noisy_max`, and what its map declares of utilities that move by 1."""
+    """Return a selection by `make_noisy_max`, and the privacy loss that its map declares for sensitivity 1."""
     dp = _prelude()
 
     def measurement(type_: type) -> Any:

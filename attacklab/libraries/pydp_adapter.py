@@ -17,7 +17,7 @@ UNSEEDED = True
 
 
 def _double(answer: float) -> float:
-    """The answer as the double that the mechanism takes; the mechanism does not itself round integers."""
+    """Return the answer as a double; refuse an integer that is not one, because the mechanism would not round it."""
     if isinstance(answer, int) and int(float(answer)) != answer:
         raise ValueError(f"the answer {answer} is not a double")
     return float(answer)

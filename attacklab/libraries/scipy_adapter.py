@@ -1,6 +1,6 @@
 """SciPy's samplers, as textbook code uses them: noise is drawn in floating point and added to the answer.
 
-SciPy claims no privacy for them; the claim judged here is that of programs that use them this way.
+SciPy claims no privacy for them; the claim judged here is made by programs that use them this way.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """PyTorch's samplers on the CPU: noise added to an answer of the same format, and selections.
 
-PyTorch claims no privacy for them; the claim judged here is that of programs that use them this way. An answer must be
+PyTorch claims no privacy for them; the claim judged here is made by programs that use them so. An answer must be
 a number in the format of the sampler: others are refused, because the sampler would not do that rounding. bfloat16
 comes out as binary32, which holds all its numbers: numpy has no bfloat16.
 
@@ -27,7 +27,7 @@ CELLS = 1 << 22  # random numbers that are held at a time
 
 
 def _noise(dtype_name: str, draw: Any, **claim: float) -> dict[str, Any]:
-    """Noise around an answer, which must be a number of the format; `draw` gets a tensor of it, and a seed."""
+    """Make additive noise for answers in a format; `draw(torch, tensor, trials, seed)` returns the outputs."""
     import torch
 
     def release(answer: float, trials: int, rng: np.random.Generator) -> Any:

@@ -18,16 +18,16 @@ UNSEEDED = True
 
 
 def _double(answer: float) -> float:
-    """The answer as the double that the measurement takes; the measurement does not itself round integers."""
+    """Return the answer as a double; refuse an integer that is not one, because the measurement would not round it."""
     if isinstance(answer, int) and int(float(answer)) != answer:
         raise ValueError(f"the answer {answer} is not a double")
     return float(answer)
 
 
 def _noise(name: str, *, variance: float = 0.0, epsilon: float = 0.0) -> tuple[Any, Any]:
-    """A measurement of `noise_mechanisms`, with this variance or the scale 1/ε, rounded up; and a release of it.
+    """Return a measurement of `noise_mechanisms` with this variance or the scale 1/ε, rounded up, and its release.
 
-    Measurements with discrete noise are over the integers.
+    Measurements with discrete noise are over the integers, so their answers are rounded down.
     """
     from tmlt.core.domains.numpy_domains import NumpyFloatDomain
     from tmlt.core.measurements import noise_mechanisms
@@ -43,13 +43,13 @@ def _noise(name: str, *, variance: float = 0.0, epsilon: float = 0.0) -> tuple[A
 
 
 def _pure(name: str, /, *, epsilon: float = 1.0) -> dict[str, Any]:
-    """A mechanism at the least scale of noise for sensitivity 1 that the claim allows."""
+    """Make a mechanism at the least scale of noise for sensitivity 1 that the claim allows."""
     _, release = _noise(name, epsilon=epsilon)
     return {"kind": "noise", "release": release, "epsilon": epsilon}
 
 
 def _gaussian(name: str, /, *, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """A mechanism at the variance for sensitivity 1 at which the measurement's ρ-zCDP implies the claim.
+    """Make a mechanism at the variance for sensitivity 1 at which the measurement's ρ-zCDP implies the claim.
 
     Source: Bun and Steinke (2016), Proposition 1.3: ε = ρ + 2·√(ρ·ln(1/δ)), where ρ = 1/(2σ²).
     """
@@ -61,7 +61,7 @@ def _gaussian(name: str, /, *, epsilon: float = 1.0, delta: float = 1e-5) -> dic
 
 
 def _concentrated(name: str, /, *, epsilon: float = 1.0) -> dict[str, Any]:
-    """A mechanism of variance 1/ε² that claims what its privacy function declares of answers that move by 1."""
+    """Make a mechanism of variance 1/ε² that claims the ρ that its privacy function declares for sensitivity 1."""
     variance = 1 / epsilon**2
     measurement, release = _noise(name, variance=variance)
     claim = {"kind": "zcdp", "rho": measurement.privacy_function(1).to_float(round_up=True)}

@@ -38,7 +38,7 @@ LEAST_LEARNING = 64
 LOOKS = 12  # all in all, about this many times as many outputs are drawn as the events of one pair are learned from
 
 OF_TRIALS = 6
-"""Trials for each output that events are learned from, at least, so that looking costs less than judging."""
+"""The least number of trials for each output that events are learned from, so that looking costs less than judging."""
 
 MORE = 8  # to prove the largest ε, events are learned from this many times more outputs at the most
 OF_PROVING_TRIALS = 4  # they are learned from one output for this many trials then, because all trials are drawn anyway
@@ -50,7 +50,7 @@ OUTPUTS_A_PAIR = 16  # there is at most one candidate pair for this many outputs
 SCREENING = 16  # pairs are compared on this many times fewer outputs than events are learned from
 
 OBJECTS = 2
-"""Where outputs are not arrays of numbers, and so are dear to take apart, this many times fewer pairs are kept, and
+"""If outputs are not arrays of numbers, they are expensive to take apart: this many times fewer pairs are kept, and
 events are learned from this many times fewer outputs."""
 
 WHAT_TO_DECLARE = "declare domain=Domain(shape=...), or pairs=(...) to try; on the command line, --domain or --pairs"
@@ -58,19 +58,19 @@ WHAT_TO_DECLARE = "declare domain=Domain(shape=...), or pairs=(...) to try; on t
 
 @dataclass(frozen=True)
 class BlackBox(OfKinds, kinds=set(Kind)):
-    """The attack.
+    """The attack that this module describes.
 
     Attributes:
-        pairs: the pairs to try; by default those that the target declares, and those that follow from its domain or
-            fit its kind. Of the declared ones, all are judged, and of the others the most promising.
+        pairs: the pairs to try, of which the most promising are judged. By default, all pairs that the target declares
+            are judged, and the most promising of those that follow from its domain or fit its kind.
         outcomes: the numbers of utilities to try on a selection.
         learning: how many outputs of each input the events of a pair are learned from, at least 64.
-        kept: how many pairs are judged, besides the declared ones, at the most; α is split over them. Where
-            outputs are dear, by their form or by the random words that they take, there are fewer.
-        proving: whether it looks for the largest ε that can be proved, rather than for what refutes the claim.
+        kept: the largest number of pairs that are judged besides the declared ones; α is split over them. There are
+            fewer if outputs are expensive to take apart, or take many random words.
+        proving: whether the attack looks for the largest ε that can be proved, not for what refutes the claim.
 
     Raises:
-        ValueError: one of these is out of range.
+        UsageError: `learning`, `kept` or `outcomes` is out of range.
     """
 
     pairs: tuple[NeighbouringPair, ...] = ()
@@ -91,24 +91,24 @@ class BlackBox(OfKinds, kinds=set(Kind)):
             raise UsageError(f"outcomes, the numbers of utilities to try, must be at least 2 each, not {self.outcomes}")
 
     def proving_within(self, trials: int) -> BlackBox:
-        """The attack that looks for the largest ε that a sample of this size proves."""
+        """Return the attack set to look for the largest ε that a sample of this size proves."""
         learning = max(LEAST_LEARNING, min(MORE * self.learning, trials // OF_PROVING_TRIALS))
         return replace(self, learning=learning, proving=True)
 
     def within(self, trials: int) -> BlackBox:
-        """The attack with a learning sample whose size suits an audit of this number of trials."""
+        """Return the attack with a learning sample whose size suits an audit of this number of trials."""
         return replace(self, learning=max(LEAST_LEARNING, min(self.learning, trials // OF_TRIALS)))
 
     @property
     def looks(self) -> int:
-        """About how many outputs it draws to find its pairs and events."""
+        """The approximate number of outputs that the attack draws to find its pairs and events."""
         return LOOKS * self.learning
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """The most promising pairs, with the events learned for them.
+        """Return the most promising pairs, with the events learned for them.
 
         Raises:
-            TargetError: the target fails on both inputs of every pair; or it takes a dataset, and nothing says which.
+            TargetError: the target fails on both inputs of every pair, or takes datasets without pairs or a domain.
         """
         draw = Sampler(probe)
         pairs = self.pairs_of(target, draw, probe)
@@ -120,15 +120,15 @@ class BlackBox(OfKinds, kinds=set(Kind)):
         return learned
 
     def pairs_of(self, target: Target, draw: Draw, probe: Probe) -> list[NeighbouringPair]:
-        """The declared pairs and the most promising others.
+        """Return the declared pairs and the most promising others.
 
         Args:
-            target: the implementation.
+            target: the target to find pairs for.
             draw: draws outputs of both inputs of a pair, by the probe.
             probe: draws outputs of the target.
 
         Raises:
-            TargetError: the target takes a dataset, and nothing says which.
+            TargetError: the target takes datasets, and declares neither pairs nor a domain.
         """
         if target.kind is Kind.DATASET and not (self.pairs or target.pairs or target.domain):
             raise TargetError(f"{target.name} does not say which datasets it takes; {WHAT_TO_DECLARE}")
@@ -141,13 +141,13 @@ class BlackBox(OfKinds, kinds=set(Kind)):
         return declared + (best if self.proving else _cheap(best[: self._kept(best, draw)], probe))
 
     def _kept(self, pairs: Sequence[NeighbouringPair], draw: Draw) -> int:
-        """How many of the pairs are judged, besides the declared ones."""
+        """Return how many of these pairs to judge besides the declared ones: fewer if outputs are not numbers."""
         sides = draw(pairs[0], FEWEST) if pairs else ()
         objects = any(side.dtype == object and not are_numbers(side) for side in sides)
         return max(1, self.kept // OBJECTS) if objects else self.kept
 
     def _outputs(self, draw: Draw, pair: NeighbouringPair, pairs: int) -> int:
-        """Number of outputs of each pair to learn events from, for this number of pairs."""
+        """Return how many outputs of each input to learn this pair's events from, if there are `pairs` pairs."""
         outputs = min(self.learning, self.learning * self.kept // pairs)
         if any(side.dtype == object for side in draw(pair, LEAST_LEARNING)):
             outputs //= OBJECTS
@@ -155,7 +155,7 @@ class BlackBox(OfKinds, kinds=set(Kind)):
 
 
 def _cheap(pairs: Sequence[NeighbouringPair], probe: Probe) -> list[NeighbouringPair]:
-    """The most promising pair, and of the others those whose outputs do not cost much to draw."""
+    """Return the first and most promising pair, and the other pairs whose outputs do not cost much to draw."""
     return [*pairs[:1], *(pair for pair in pairs[1:] if not is_dear(probe, pair.first))]
 
 
@@ -170,7 +170,7 @@ def _require_output(probe: Probe, pairs: list[NeighbouringPair]) -> None:
 
 
 def _learned(target: Target, draw: Draw, pair: NeighbouringPair, outputs: int, *, proving: bool) -> Scenario:
-    """The pair with the events learned for it."""
+    """Return the pair with the events learned from this number of outputs of each input."""
     first, second = draw(pair, outputs)
     points = [target.claim.at(epsilon) for epsilon in (() if proving else target.claim.points)]
     claims = points or [target.claim.nominal]

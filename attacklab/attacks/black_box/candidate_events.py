@@ -39,19 +39,19 @@ from attacklab.model.plain_text import quoted
 from attacklab.model.targets import Failure, Outputs
 
 QUANTILES = np.unique(np.concatenate([np.arange(1, 16) / 16, 2.0 ** -np.arange(4, 12), 1 - 2.0 ** -np.arange(4, 12)]))
-"""Where half-lines may end, besides at the largest and the least value."""
+"""The quantiles of a score with many values at which half-lines may end, besides at 0."""
 
 FEW = 64  # a score of no more values than that may have a half-line end at each of them
 OBJECTS = 1 << 12  # how many outputs of either input are learned from, and ranked on, that are not an array of numbers
 
 RARITIES = (1.0, 1 / 8, 1 / 32, 1 / 128)
-"""To prove an ε, the best event of a score is kept of all, and of those that hold so few of the outputs, or leave out
-so few: a rarer one shows more, and a sample larger than the one that ranks them can tell whether by enough."""
+"""To prove an ε, the best event of a score is kept for each of these: among the events that hold, or leave out, at most
+this share of the outputs. A rarer event may prove more on a sample larger than the one that ranks them."""
 
 EACH = 4  # how many scores have such events
 
 Ranking = Callable[[NDArray[np.int64], NDArray[np.int64], int], Doubles]
-"""Takes how often events held outputs of either input, and of how many; gives one number an event."""
+"""`rank(first_hits, second_hits, trials)` returns a number for each event, greater for a better one."""
 
 LIKELY_VALUES = 16  # how many of the most frequent values are candidates by themselves
 
@@ -72,15 +72,15 @@ class Candidate:
 def candidate_events(
     first: Outputs, second: Outputs, claims: Sequence[PrivacyClaim], most: int, *, proving: bool = False
 ) -> list[Candidate]:
-    """The events that tell two samples of outputs apart most clearly, beyond what the claim allows.
+    """Return the events that tell two samples of outputs apart most clearly, beyond what the claim allows.
 
     Args:
         first: outputs for one input of a pair, at least 4.
         second: the same number of outputs for the other input.
         claims: the claim for one output, at the points of its privacy profile.
         most: the largest number of candidates to return, unless an ε is to be proved.
-        proving: whether to rank them by the ε that they promise to prove, at the δ of the first point, rather than by
-            how soon they refute the claim; and to learn rules that take longer.
+        proving: whether to rank events by the ε that they promise to prove, at the δ of the first claim, rather than by
+            how soon they refute the claim.
 
     Returns:
         The candidates, the clearest first: at least one, and no two from the same score unless an ε is to be proved.
@@ -98,14 +98,14 @@ def candidate_events(
 
 
 def _refuting(first: Outputs, second: Outputs, rank: Ranking, most: int) -> list[_Ranked]:
-    """The events of the clearest scores, learned again from all outputs."""
+    """Return the events of the best-ranked scores, learned again from all outputs."""
     learning, ranking = _halves(first, second)
     (clearest,) = _clearest(learned_scores(learning, ranking), learning, ranking, [rank])
     return _learned_again(clearest[:most], learning, ranking)
 
 
 def _proving(first: Outputs, second: Outputs, delta: float) -> list[_Ranked]:
-    """The events that promise the largest ε, common ones and rarer ones."""
+    """Return the events that promise the largest ε, common ones and rarer ones, learned again from all outputs."""
     learning, ranking = _halves(first, second)
     ranks = [partial(_promised, delta=delta, rarity=rarity) for rarity in RARITIES]
     clearest = _clearest(learned_scores(learning, ranking), learning, ranking, ranks)
@@ -114,7 +114,7 @@ def _proving(first: Outputs, second: Outputs, delta: float) -> list[_Ranked]:
 
 
 def _learned_again(events: Sequence[_Ranked], learning: Learning, ranking: Learning) -> list[_Ranked]:
-    """The events with the rules of their scores learned from all outputs."""
+    """Return the events with the rules of their scores learned from all outputs."""
     everything = Learning(
         np.concatenate([learning.outputs, ranking.outputs]), np.concatenate([learning.of_first, ranking.of_first])
     )
@@ -126,7 +126,7 @@ def _learned_again(events: Sequence[_Ranked], learning: Learning, ranking: Learn
 def _clearest(
     scores: Iterable[Score], learning: Learning, ranking: Learning, ranks: Sequence[Ranking]
 ) -> list[list[_Ranked]]:
-    """The best event of each score by each ranking, the clearest first."""
+    """Return, for each ranking, the best event of each score, the best first."""
     # By hits: of several events that held the same outputs, the first is kept.
     by_hits: list[dict[tuple[int, int], _Ranked]] = [{} for _ in ranks]
     for score in scores:
@@ -147,7 +147,7 @@ class _Ranked:
 
 
 def _halves(first: Outputs, second: Outputs) -> tuple[Learning, Learning]:
-    """Outputs of both inputs to learn from, and as many to rank on."""
+    """Split outputs of both inputs into one half to learn from and one to rank on."""
     alike = first.dtype == second.dtype and first.shape[1:] == second.shape[1:]
     if not alike or first.dtype == object:
         pooled = _as_array([output if isinstance(output, Failure) else opened(output) for output in (*first, *second)])
@@ -164,7 +164,7 @@ def _halves(first: Outputs, second: Outputs) -> tuple[Learning, Learning]:
 
 
 def _as_array(opened_: list[Any]) -> Outputs:
-    """A list of numbers, or of rows of numbers, as an array of numbers where it is one."""
+    """Return opened outputs as an array of numbers if all have one type and shape, otherwise as an array of objects."""
     outputs: Outputs = np.fromiter(opened_, dtype=object, count=len(opened_))
     types = {type(output) for output in opened_}
     if len(types) == 1 and isinstance(opened_[0], float | np.floating | int):
@@ -181,7 +181,7 @@ def _as_array(opened_: list[Any]) -> Outputs:
 
 
 def _best_intervals(score: Score, learning: Learning, ranking: Learning, ranks: Sequence[Ranking]) -> Iterator[_Ranked]:
-    """The best interval of a score by each ranking; none if its values are all the same."""
+    """Yield the best interval of a score by each ranking; none if its values are all the same."""
     pooled = score.of(learning.outputs)
     pooled = np.sort(pooled[~np.isnan(pooled)])
     if not pooled.size or pooled[0] == pooled[-1]:
@@ -220,10 +220,10 @@ def _best_intervals(score: Score, learning: Learning, ranking: Learning, ranks: 
 def _clarity(
     first: NDArray[np.int64], second: NDArray[np.int64], trials: int, claims: Sequence[PrivacyClaim]
 ) -> Doubles:
-    """The expected evidence of one trial, at the rates seen.
+    """Return the expected evidence of one trial for each event, at the rates seen.
 
-    For each input, 1/(2 + 2e^ε) of a hit and as much of a miss are added, so that no rate is 0 or 1. The fraction falls
-    as ε grows: at a large ε, half a hit would hide events.
+    For each input, 1/(2 + 2e^ε) is added to the hits and to the misses, so that no rate is 0 or 1. This number falls as
+    ε grows: at a large ε, half a hit would hide events.
     """
     added = 0.5 / (1 + math.exp(min(700.0, max(claim.epsilon for claim in claims))))
     rates = [(hits + added) / (trials + 2 * added) for hits in (first, second)]
@@ -233,7 +233,7 @@ def _clarity(
 def _promised(
     first: NDArray[np.int64], second: NDArray[np.int64], trials: int, *, delta: float, rarity: float
 ) -> Doubles:
-    """The ε that events are expected to prove, for events with at most this share of the outputs (or the rest)."""
+    """Return the ε that each event is expected to prove; −∞ if its share of outputs, and the rest, exceed `rarity`."""
     share = (first + second) / (2 * trials)
     return np.where(np.minimum(share, 1 - share) <= rarity, promised_epsilon(first, second, trials, delta), -np.inf)
 

@@ -36,11 +36,11 @@ SMOOTHINGS = (FAINTEST, 8.0)  # how tables of atoms are smoothed: the first trus
 
 
 def learned_scores(learning: Learning, ranking: Learning) -> Iterator[Score]:
-    """Every score, learned from one sample.
+    """Yield every score, learned from one sample.
 
     Args:
-        learning: that sample.
-        ranking: the one that scores will be ranked on; it tells only whether whole outputs come up again.
+        learning: the sample to learn from.
+        ranking: the sample that scores will be ranked on; it only shows whether whole outputs come up again.
 
     Raises:
         NotUnderstood: an output cannot be taken apart.
@@ -52,7 +52,7 @@ def learned_scores(learning: Learning, ranking: Learning) -> Iterator[Score]:
 
 
 def _of_wholes(learning: Learning, ranking: Learning) -> Iterator[Score]:
-    """Tables of whole outputs, if any output comes up twice."""
+    """Yield tables of whole outputs, if any output comes up twice."""
     seen = np.concatenate([hashes(learning.outputs), hashes(ranking.outputs)])
     if len(np.unique(seen)) < len(seen):
         for smoothing in SMOOTHINGS:
@@ -84,7 +84,7 @@ def _of_features(numbers: Sequence[Feature], others: Sequence[Feature], learning
 
 
 def _in_detail(feature: Feature, learning: Learning) -> Iterator[Score]:
-    """Every other score of a number with many values."""
+    """Yield the other scores of a feature; none if it has few values or stands for texts."""
     values = as_doubles(feature.of(learning.outputs))
     if len(np.unique(values)) > FEW and not feature.is_text:
         finite = values[np.isfinite(values)]
@@ -92,7 +92,7 @@ def _in_detail(feature: Feature, learning: Learning) -> Iterator[Score]:
 
 
 def _tables(feature: Feature, learning: Learning, *, with_bits: bool) -> Iterator[Score]:
-    """The tables of one feature by itself; none if it always has the same value."""
+    """Yield the tables of one feature by itself; none if it always has the same value."""
     ordered = np.sort(as_doubles(feature.of(learning.outputs)))
     distinct = np.unique(ordered)
     if len(distinct) <= FEW:
@@ -111,7 +111,7 @@ def _ends(ordered: Doubles) -> Doubles:
 
 
 def _separation(rule: Score, learning: Learning) -> float:
-    """How far apart a rule's mean scores of the two inputs are, in standard deviations."""
+    """Return how far apart a rule's mean scores of the two inputs are, in standard deviations."""
     scores = rule.of(learning.outputs)
     apart = scores[learning.of_first].mean() - scores[~learning.of_first].mean()
     return abs(float(apart)) / (float(scores.std()) + 1e-9)

@@ -28,7 +28,7 @@ Codes = Callable[[Outputs], NDArray[Any]]  # takes outputs and gives a code for 
 
 
 def table(words: str, codes: Codes, learning: Learning, smoothing: float = FAINTEST) -> Score:
-    """The log likelihood ratio of a code, 0 for codes that were not seen."""
+    """Return the score that is a code's log likelihood ratio, learned from outputs; 0 for codes that were not seen."""
     seen = codes(learning.outputs)
     known, places = np.unique(seen, return_inverse=True)
     counts = [
@@ -52,19 +52,19 @@ def table(words: str, codes: Codes, learning: Learning, smoothing: float = FAINT
 
 
 def bins(feature: Feature, ends: Doubles) -> Codes:
-    """The bins of a feature between some ends, in ascending order; what is missing has a bin of its own."""
+    """Return the codes of a feature's bins between ascending ends; a missing value counts as above all numbers."""
     of = feature.of
     return lambda outputs: np.searchsorted(ends, as_doubles(of(outputs)))  # NaN comes after all numbers
 
 
 def cells_of(feature: Feature) -> Codes:
-    """The sign, exponent and grid of a feature."""
+    """Return the codes of a feature's combinations of sign, exponent and grid exponent."""
     of = feature.of
     return lambda outputs: cells(as_doubles(of(outputs)))
 
 
 def weighed(scores: Sequence[Score], learning: Learning) -> Score:
-    """The ridge regression of the input over several scores, the log likelihood ratios of features."""
+    """Return the ridge regression of the input (1 if it is the first, else −1) on several log likelihood ratios."""
     inputs = np.stack([score.of(learning.outputs) for score in scores], axis=1)
     centred = inputs - inputs.mean(axis=0)
     labels = np.where(learning.of_first, 1.0, -1.0)
@@ -74,7 +74,7 @@ def weighed(scores: Sequence[Score], learning: Learning) -> Score:
 
 
 def summed(scores: Sequence[Score]) -> Score:
-    """The sum of the log likelihood ratios of several features; it is their joint ratio if they are independent."""
+    """Return the sum of several features' log likelihood ratios: their joint ratio if they are independent."""
     return Score(
         "the log likelihood ratio of all features",
         partial(_sum, scores=tuple(scores), weights=np.ones(len(scores))),

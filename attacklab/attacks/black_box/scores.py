@@ -1,4 +1,4 @@
-"""Scores: numbers computed from a feature of an output for a bet to rest on: its size, its bits, whether it is missing.
+"""Scores: numbers that bets are made on, computed from a feature of an output: its size, its bits, if it is missing.
 
 Numbers are read as doubles. What is learned from outputs is in `rules`.
 """
@@ -24,11 +24,11 @@ LOW_BITS = 4  # how many of the lowest bits of a double's encoding are scores of
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """What rules are learned from.
+    """A sample that rules are learned from.
 
     Attributes:
-        outputs: of both inputs.
-        of_first: which of them come from the first input.
+        outputs: the outputs of both inputs.
+        of_first: a bool for each output: whether it comes from the first input.
     """
 
     outputs: Outputs
@@ -42,8 +42,8 @@ class Score:
     Attributes:
         description: the number in words.
         of: takes outputs and returns their scores; NaN for an output without one.
-        again: learns the same rule from other outputs, on the same scale; None if the score cannot.
-        is_text: whether its values stand for texts.
+        again: learns the same rule from other outputs, on the same scale; None if the score is not learned.
+        is_text: whether the scores stand for texts.
     """
 
     description: str
@@ -52,12 +52,12 @@ class Score:
     is_text: bool = False
 
     def learned_from(self, learning: Learning) -> Score:
-        """The same score, learned from these outputs if it can be."""
+        """Return the same score learned from these outputs, or the score itself if it is not learned."""
         return self if self.again is None else self.again(learning)
 
 
 def exponent(values: Doubles) -> Doubles:
-    """The e with 2^e ≤ |y| < 2^(e+1); FINEST for 0, NaN and infinities.
+    """Return the e with 2^e ≤ |y| < 2^(e+1) for each value y; FINEST for 0, NaN and infinities.
 
     Args:
         values: any shape.
@@ -67,7 +67,7 @@ def exponent(values: Doubles) -> Doubles:
 
 
 def grid_exponent(values: Doubles) -> Doubles:
-    """The largest k for which y is a multiple of 2^k; COARSEST for 0, NaN and infinities.
+    """Return the largest k for which y is a multiple of 2^k, for each value y; COARSEST for 0, NaN and infinities.
 
     Args:
         values: any shape.
@@ -80,7 +80,7 @@ def grid_exponent(values: Doubles) -> Doubles:
 
 
 def cells(values: Doubles) -> NDArray[np.int64]:
-    """One number for each combination of sign, exponent and grid."""
+    """Return an integer for each value that encodes its sign, exponent and grid exponent."""
     numbers = (exponent(values) - FINEST) * (COARSEST - FINEST + 1) + grid_exponent(values) - FINEST
     return numbers.astype(np.int64) * 2 + np.signbit(values)
 
@@ -94,11 +94,11 @@ SCORES_OF_NUMBERS: tuple[tuple[str, Callable[[Doubles], Doubles]], ...] = (
 
 
 def number_scores(feature: Feature, centre: float) -> Iterator[Score]:
-    """The scores of a feature with many values, besides the feature itself.
+    """Yield the scores of a feature with many values, besides the feature itself.
 
     Args:
-        feature: a number.
-        centre: of its values.
+        feature: a feature that does not stand for texts.
+        centre: the number from which the distance of the feature is a score.
     """
     words, score = feature.description, partial(_score_of, feature=feature.of)
     distance = partial(score, score=lambda values: np.abs(values - centre))
@@ -110,13 +110,13 @@ def number_scores(feature: Feature, centre: float) -> Iterator[Score]:
 
 
 def plain_score(feature: Feature) -> Score:
-    """The feature itself."""
+    """Return the score that is the feature itself."""
     of = feature.of
     return Score(feature.description, lambda outputs: as_doubles(of(outputs)), is_text=feature.is_text)
 
 
 def as_doubles(values: NDArray[Any]) -> Doubles:
-    """The numbers of a feature as doubles."""
+    """Return the numbers of a feature as doubles."""
     return values.astype(np.float64, copy=False)
 
 

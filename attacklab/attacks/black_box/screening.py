@@ -1,8 +1,8 @@
 """Which of many pairs look worth learning from: successive halving on few outputs of each.
 
-All pairs start with as few outputs as tell a large difference. Those that look best go on with four times as many, and
-so on, until as many are left as are wanted. A pair is compared by the evidence that its best half-line or likely value
-promises, on any number that can be read off an output. That costs little, and is not what events are learned from.
+All pairs start with just enough outputs to show a large difference. Those that look best go on with four times as many
+outputs, and so on, until the wanted number of pairs is left. A pair is rated by the evidence that its best half-line or
+likely value promises, on any number that can be read off an output. That costs little; events are learned differently.
 
 Source: Jamieson and Talwalkar 2016, 'Non-stochastic Best Arm Identification and Hyperparameter Optimization', for
 successive halving. The comparison is ours.
@@ -37,14 +37,14 @@ Draw = Callable[[NeighbouringPair, int], tuple[Outputs, Outputs]]
 
 
 class Sampler:
-    """Draws outputs for both inputs of pairs, once for each input; inputs that several pairs share are drawn once."""
+    """Draws outputs for both inputs of a pair; the outputs of an input that several pairs share are drawn once."""
 
     def __init__(self, probe: Probe) -> None:
         self._probe = probe
         self._drawn: dict[tuple[object, ...], Outputs] = {}
 
     def __call__(self, pair: NeighbouringPair, outputs: int) -> tuple[Outputs, Outputs]:
-        """Draw as many outputs as wanted from each of the two inputs; fewer where the target fails."""
+        """Draw this number of outputs for each of the two inputs, or fewer if the target fails."""
         first, second = (self._of(side, outputs) for side in (pair.first, pair.second))
         drawn = min(len(first), len(second))
         return first[:drawn], second[:drawn]
@@ -65,18 +65,18 @@ def screened(
     outputs: int,
     proving: bool = False,
 ) -> list[NeighbouringPair]:
-    """The pairs that look best.
+    """Return the pairs that look best.
 
     Args:
-        pairs: those to compare.
+        pairs: the pairs to compare.
         draw: draws outputs of both inputs of a pair.
-        claim: what is promised of one output.
+        claim: the claim for one output.
         kept: how many pairs to keep.
-        outputs: of each input, in the last round.
-        proving: whether to compare them by the ε that they promise to prove.
+        outputs: how many outputs of each input are drawn in the last round.
+        proving: whether to compare pairs by the ε that they promise to prove.
 
     Returns:
-        This number of pairs, the best first; all if there are fewer.
+        `kept` pairs, the best first; all pairs, in their order, if there are fewer.
     """
     rounds = max(1, math.ceil(math.log(max(1, len(pairs) / kept), FACTOR)))
     left = list(pairs)
@@ -118,20 +118,20 @@ def _best(
 
 
 def all_failed(outputs: Outputs) -> bool:
-    """Whether each of the outputs stands for a release that raised."""
+    """Whether each of the outputs is the `Failure` of a release that raised."""
     return outputs.dtype == object and all(isinstance(output, Failure) for output in outputs)
 
 
 def told_apart(first: Outputs, second: Outputs, claim: PrivacyClaim, *, proving: bool = False) -> float:
-    """The expected evidence of one trial for the best of some simple bets, or the ε that the bet would prove.
+    """Return the expected evidence of one trial for the best of some simple bets, or the ε that it promises to prove.
 
-    Half a hit and half a miss are added on either side, so that nothing is taken for impossible.
+    Half a hit and half a miss are added for each input, so that nothing is taken for impossible.
 
     Args:
         first: outputs for one input.
-        second: as many outputs for the other.
-        claim: what is promised of one output.
-        proving: whether the ε is asked for that they promise to prove at the claim's δ.
+        second: the same number of outputs for the other input.
+        claim: the claim for one output.
+        proving: whether to return the ε that the best bet promises to prove at the claim's δ.
     """
     size = len(first)
     hits = [_hits(values[:size], values[size:]) for values in _numbers(_pooled(first, second))]
@@ -175,7 +175,7 @@ def _numbers(outputs: Outputs) -> Iterator[Doubles]:
 
 
 def _weighed(rows: Doubles) -> Iterator[Doubles]:
-    """The sum of each row, and the sum with the signs by which the two halves of the rows differ."""
+    """Yield the sum of each row, and the sum with the signs of the difference between the two inputs' mean rows."""
     with np.errstate(invalid="ignore"):
         sums = rows.sum(axis=1), rows @ np.sign(np.subtract(*(half.mean(axis=0) for half in np.split(rows, 2))))
     yield from (np.nan_to_num(values, nan=np.inf) for values in sums)
@@ -189,7 +189,7 @@ def _read(values: NDArray[np.generic]) -> Iterator[Doubles]:
 
 
 def _hits(first: Doubles, second: Doubles) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """How many numbers of either side lie in each of some half-lines, and equal each of some likely values."""
+    """Return, for each side, how many numbers lie in each of some half-lines and equal each of some likely values."""
     pooled = np.sort(np.concatenate([first, second]))
     ends = pooled[(QUANTILES * len(pooled)).astype(np.int64)]
     values, counts = np.unique(pooled, return_counts=True)

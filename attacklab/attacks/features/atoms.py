@@ -31,12 +31,12 @@ NUMBERS: Final = "biuf"  # numpy's codes of the types whose bytes are their bits
 
 
 def hashes(outputs: Outputs) -> NDArray[np.uint64]:
-    """64 bits for each output; two different ones have the same with probability 2^−64.
+    """Return a 64-bit hash of each output; two different outputs have the same hash with probability 2^−64.
 
-    Here a list of numbers of one type is the same as a row of them.
+    A list of numbers of one type has the same hash as a row of them.
 
     Raises:
-        NotUnderstood: an output holds something that has only an identity.
+        NotUnderstood: an output holds an object that can only be compared by identity.
     """
     return recalled(outputs, "hashes", lambda: _hashed(outputs))
 
@@ -62,13 +62,13 @@ def _hashed(outputs: Outputs) -> NDArray[np.uint64]:
 
 
 def hash_of(value: Any) -> int:
-    """64 bits of a value that is not a number or a row of numbers."""
+    """Return a 64-bit hash of a value that is not a number or a row of numbers."""
     written = _written(value, 0).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(written, digest_size=8).digest(), "little")
 
 
 def form_of_list(value: list[Any] | tuple[Any, ...]) -> np.dtype[Any] | None:
-    """The type of the numbers in a list, if all have one type that numpy has too."""
+    """Return the type of the numbers in a list, float64 or int64; None if they do not all fit one of these."""
     types = set(map(type, value))
     if types and types <= {float, np.float64}:
         return np.dtype(np.float64)
@@ -77,7 +77,7 @@ def form_of_list(value: list[Any] | tuple[Any, ...]) -> np.dtype[Any] | None:
 
 
 def _form(value: Any) -> tuple[np.dtype[Any], tuple[int, ...]] | None:
-    """The type and shape of a number or of a row of numbers; None for anything else."""
+    """Return the type and shape of a number or of a row of numbers; None for anything else."""
     if isinstance(value, float | np.floating):
         return np.dtype(type(value)), ()
     if type(value) is int:
@@ -108,19 +108,19 @@ def _hashes_of_numbers(values: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def _common(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """int64 for every integer type whose values all fit it; any other type is returned as it is."""
+    """Return int64 for every integer type whose values all fit it; any other type is returned as it is."""
     return np.dtype(np.int64) if dtype.kind == "i" or (dtype.kind == "u" and dtype.itemsize < 8) else dtype
 
 
 def _without_padding(dtype: np.dtype[Any], data: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The bytes of numbers, without the padding bytes of x87 extended precision."""
+    """Return the bytes of numbers without the padding bytes of x87 extended precision, a row for each output."""
     if dtype.kind != "f" or dtype.itemsize != 16 or np.finfo(dtype).nmant != 63:
         return data
     return data.reshape(len(data), -1, 16)[:, :, :10].reshape(len(data), -1)
 
 
 def _written(value: Any, depth: int) -> str:
-    """A value as a text that no other value has."""
+    """Return a text that represents a value, and no other value."""
     if depth > DEEPEST:
         raise not_understood(value)
     known = opened(value)

@@ -53,9 +53,9 @@ class Feature:
     """One number for each output.
 
     Attributes:
-        description: what it is, in words.
+        description: the number in words.
         of: takes outputs and returns the number for each, shape (n,): in the format in which it came, or as doubles
-            with NaN for outputs that have no such number. It is a pure function, and raises for no understood output.
+            with NaN for outputs that have no such number. It is a pure function, and does not raise on opened types.
     """
 
     description: str
@@ -68,27 +68,27 @@ class Feature:
 
 
 def numbers(outputs: Outputs, of_first: NDArray[np.bool_] | None = None) -> tuple[Feature, ...]:
-    """Every number in the outputs: columns, positions, values under keys, numbers printed in text.
+    """Return every number in the outputs: columns, positions, values under keys, numbers printed in text.
 
     Args:
         outputs: one a trial along the first axis.
-        of_first: which of them come from the first input of a pair. If there are more than `MOST` numbers, those are
-            kept that differ most between the two inputs; without it, those that vary most.
+        of_first: which outputs come from the first input of a pair. At most `MOST` numbers are returned: if there are
+            more, the ones that differ most between the two inputs or, without `of_first`, that vary most.
 
     Raises:
-        NotUnderstood: an output holds something that has only an identity.
+        NotUnderstood: an output holds an object that can only be compared by identity.
     """
     return _kept([feature for feature, is_number in _found(outputs, of_first) if is_number], outputs, of_first)
 
 
 def features(outputs: Outputs) -> tuple[Feature, ...]:
-    """The numbers in the outputs and, after them, type, length, presence and order of keys, order and differences.
+    """Return the numbers in the outputs, then other features: type, length, keys, order and differences of numbers.
 
     Args:
         outputs: as for `numbers`.
 
     Raises:
-        NotUnderstood: an output holds something that has only an identity.
+        NotUnderstood: an output holds an object that can only be compared by identity.
     """
     return tuple(itertools.chain(*taken_apart(outputs)))
 
@@ -96,7 +96,7 @@ def features(outputs: Outputs) -> tuple[Feature, ...]:
 def taken_apart(
     outputs: Outputs, of_first: NDArray[np.bool_] | None = None
 ) -> tuple[tuple[Feature, ...], tuple[Feature, ...]]:
-    """The numbers in the outputs, and apart from them all other features; arguments and errors as for `numbers`."""
+    """Return the numbers in the outputs and, separately, all other features; arguments and errors as for `numbers`."""
     listed = list(_found(outputs, of_first))
     plain = _kept([feature for feature, is_number in listed if is_number], outputs, of_first)
     pairs = [_difference(*pair) for pair in itertools.pairwise(plain[: DIFFERENCES + 1])]
@@ -131,20 +131,20 @@ def _at(outputs: Outputs, *, steps: tuple[Step, ...], read: Callable[[Values], N
 
 
 def _types_at(outputs: Outputs, *, steps: tuple[Step, ...], names: tuple[str, ...]) -> NDArray[Any]:
-    """The released types of the values at the end of a path; in a table, all have one type."""
+    """Return codes for the types of the values at the end of a path, before a table gives them all one type."""
     came = steps[-1](followed(outputs, steps[:-1])) if steps else outputs
     return type_codes(came, names=names)
 
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """A walk through all parts of outputs, which gives a feature for each, and whether it is a number in them."""
+    """A walk through all parts of outputs that yields features, each with whether it is a number in the outputs."""
 
     of_first: NDArray[np.bool_] | None
     outputs: Outputs
 
     def at(self, steps: tuple[Step, ...], words: str, depth: int) -> Found:
-        """The features of the values at the end of a path."""
+        """Yield the features of the values at the end of a path; `words` describes these values."""
         values = followed(self.outputs, steps)
         if isinstance(values, np.ndarray) and (values.dtype.kind in "biuf" or is_foreign(values.dtype)):
             if values.ndim == 1:
@@ -164,7 +164,7 @@ class _Walk:
         return Feature(words, partial(_at, steps=steps, read=read))
 
     def _number(self, steps: tuple[Step, ...], words: str) -> Found:
-        """The number at the end of a path, and the sign of zeros if they have both."""
+        """Yield the number at the end of a path, and the sign of zeros if zeros of both signs occur."""
         number = self._feature(words, steps, as_numbers)
         yield number, True
         values = number.of(self.outputs)
@@ -190,7 +190,7 @@ class _Walk:
         yield from self._read_off(remainders(known), steps, f"of {words}")
 
     def _read_off(self, reads: Reads, steps: tuple[Step, ...], words: str) -> Found:
-        """A feature for each reader of the values at the end of a path, and whether it reads a number in them."""
+        """Yield a feature for each reader of the values at the end of a path, and whether it reads a number in them."""
         for name, read in reads:
             yield self._feature(f"{name} {words}", steps, read), name.startswith("number")
 
@@ -236,7 +236,7 @@ class _Walk:
 
 
 def _kinds_of(known: list[Any]) -> set[str]:
-    """The names of the types of some values; for some types, the name says more than Python's own."""
+    """Return the names of the types of opened values, as `kind_name` gives them; `MISSING` is left out."""
     kinds = {kind for kind in set(map(type, known)) - {type(MISSING)} if not issubclass(kind, np.ndarray | Parts)}
     names = {kind_name(value) for value in known if type(value) not in kinds and value is not MISSING}
     return names | {"float64" if kind is float else kind.__name__ for kind in kinds}

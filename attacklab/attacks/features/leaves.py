@@ -1,7 +1,7 @@
 """What is read off values besides the numbers in them: lengths, types, presence and order of keys, texts and bytes.
 
-Each function of values gives one number a value, and NaN for a value of another kind. The functions that start with
-`in_` look at some values and say what is worth reading off others like them.
+Each function of values returns one number for each value, and NaN for a value of another kind. The functions whose
+names start with `in_` look at sample values, and yield what to read off values like them: words and a function each.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MOST_BYTES = 64  # how many bytes are looked at
 ORDERED = 8  # how many keys have their place in the order looked at
 
 TEXT, WORDING = "the text of", "the wording of"
-"""How the words of features begin whose numbers stand for texts."""
+"""The descriptions of features whose numbers stand for texts begin with one of these."""
 
 MOST_TEXTS = 1 << 12  # this many texts are kept, to say which text a number stands for
 _TEXTS: Final[dict[float, str]] = {}
@@ -47,38 +47,38 @@ def _each(values: Values, of: Callable[[Any], float]) -> NDArray[np.float64]:
 
 
 def _of(kinds: Any, of: Callable[[Any], float]) -> Read:
-    """A function that reads one number off each value: `of(value)` for these types, NaN for others."""
+    """Return a function that reads one number off each value: `of(value)` for these types, NaN for others."""
     return partial(_each, of=lambda value: float(of(value)) if isinstance(value, kinds) else math.nan)
 
 
 lengths: Final = _of(str | bytes | list | tuple | dict | frozenset | np.ndarray, len)
-"""How many parts each value has."""
+"""`lengths(values)` returns how many parts each value has."""
 
 
 def signs_of_zeros(values: Values) -> NDArray[np.float64]:
-    """The sign bit of each zero, which comparing does not show; NaN for other numbers."""
+    """Return the sign bit of each zero, which comparisons do not show; NaN for other numbers."""
     numbers = as_numbers(values)
     return np.where(numbers == 0, np.signbit(numbers), math.nan)
 
 
 def type_codes(values: Values, *, names: tuple[str, ...]) -> NDArray[np.float64]:
-    """The index of each value's type in a tuple of type names; NaN if the type is not there."""
+    """Return the index of each value's type in a tuple of type names; NaN if the type is not there."""
     codes = {name: float(place) for place, name in enumerate(names)}
     return _each(values, lambda value: math.nan if value is MISSING else codes.get(kind_name(value), math.nan))
 
 
 def presence(values: Values, *, name: Any, of_parts: bool = False) -> NDArray[np.bool_]:
-    """Which values have a part of that name."""
+    """Return which values are dicts with that key or, if `of_parts`, objects with a part of that name."""
     return np.fromiter((name in _names(opened(value), of_parts) for value in values), dtype=bool, count=len(values))
 
 
 def names_of(known: Iterable[Any], *, of_parts: bool) -> list[Any]:
-    """The names that any of the opened values has, in the order in which they come up."""
+    """Return the keys of opened dicts or, if `of_parts`, the names of objects' parts, in order of first appearance."""
     return list(dict.fromkeys(name for value in known for name in _names(value, of_parts)))
 
 
 def order_of_keys(known: list[Any]) -> Reads:
-    """The places of the first few keys in the order of keys, if that order varies."""
+    """Yield readers of the places of the first few keys in a dict's order of keys, if that order varies."""
     orders = {tuple(value) for value in known if isinstance(value, dict)}
     if len({tuple(sorted(order, key=repr)) for order in orders}) == len(orders):
         return
@@ -87,7 +87,7 @@ def order_of_keys(known: list[Any]) -> Reads:
 
 
 def in_sets(known: list[Any], of_first: NDArray[np.bool_] | None) -> Reads:
-    """The presence of each member, or of the most telling ones."""
+    """Yield readers of the presence of each member in sets, or of the most telling members if there are many."""
     members = sorted({member for value in known if isinstance(value, frozenset) for member in value}, key=repr)
     reads = [_of(frozenset, operator.methodcaller("__contains__", member)) for member in members]
     places = most_telling(reads, known, of_first, MOST_NAMES) if len(members) > MOST_NAMES else range(len(members))
@@ -96,7 +96,7 @@ def in_sets(known: list[Any], of_first: NDArray[np.bool_] | None) -> Reads:
 
 
 def remainders(known: list[Any]) -> Reads:
-    """What is lost when a number becomes a double: the last digits of large integers and of exact fractions."""
+    """Yield readers of what is lost when a number becomes a double: last bits of large integers and exact fractions."""
     if any(isinstance(value, int) and abs(value) > EXACT_IN_DOUBLES for value in known):
         yield "the last 32 bits", _of(int, (0xFFFFFFFF).__and__)
     if any(isinstance(value, EXACT) for value in known):
@@ -105,7 +105,7 @@ def remainders(known: list[Any]) -> Reads:
 
 
 def in_text(known: list[Any]) -> Reads:
-    """The numbers printed in texts, with their digits after the point; the length of texts, and the text itself."""
+    """Yield readers of the numbers printed in texts, their counts of decimals, the length, the wording and the text."""
     most = max(len(_numbers_in(value)) for value in known if isinstance(value, str))
     for place in range(min(most, MOST_IN_TEXT)):
         yield f"number {place} in", partial(_number_in_text, place=place)
@@ -117,7 +117,7 @@ def in_text(known: list[Any]) -> Reads:
 
 
 def in_bytes(known: list[Any]) -> Reads:
-    """Single bytes, and the length."""
+    """Yield readers of single bytes, and of the length."""
     most = max(len(value) for value in known if isinstance(value, bytes))
     for place in range(min(most, MOST_BYTES)):
         yield f"byte {place}", _of(bytes, partial(_byte, place))
@@ -125,7 +125,7 @@ def in_bytes(known: list[Any]) -> Reads:
 
 
 def in_rows(values: Values) -> Reads:
-    """The order of the numbers in rows: which is the largest and the least, both themselves, the sum, how sorted."""
+    """Yield readers of statistics of rows: the extremes and their places, the sum, and counts such as the descents."""
     if not np.isfinite(_rows(values)).any():
         return
     for name, of in _OF_ROWS:
@@ -193,7 +193,7 @@ def _of_hash(text: str) -> float:
 
 
 def text_of(number: float) -> str | None:
-    """The text whose hash is this number; None if that text was not kept, because only the first few are."""
+    """Return the text whose hash is this number; None if it was not kept, because only the first few are."""
     return _TEXTS.get(number)
 
 
@@ -206,7 +206,7 @@ def _rows(values: Values) -> NDArray[np.float64]:
 
 
 def _as_rows(values: Values) -> NDArray[np.float64]:
-    """The numbers in each value as a row of doubles, with NaN up to the longest: shape (n, longest)."""
+    """Return the numbers in each value as a row of doubles, padded with NaN to the longest: shape (n, longest)."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf" and values.ndim > 1:
         return values.reshape(len(values), -1).astype(np.float64)
     known = [value if isinstance(value, list | tuple | np.ndarray) else () for value in map(opened, values)]

@@ -1,7 +1,7 @@
 """Paths into outputs: steps from the values at one place of every output to the values at a place inside them.
 
-A step takes the values of many outputs at once, an array or a list, and gives as many: `MISSING` where a value has no
-such part. So a path is a pure function that is defined on whatever outputs come later.
+A step takes an array or a list of values and returns the part of each, or `MISSING` for a value that has no such part.
+So a path is a pure function that is defined for any outputs.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ EXACT_IN_DOUBLES = 1 << 53
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The part at a position of a sequence, a row or bytes."""
+    """The step to the part at a position of a sequence, a row or bytes."""
 
     place: int
 
     def __call__(self, values: Values) -> Values:
-        """The values at that position."""
+        """Return the part of each value at that position."""
         if isinstance(values, np.ndarray) and values.dtype != object:
             inside = values.ndim > 1 and self.place < values.shape[1]
             return values[:, self.place] if inside else [MISSING] * len(values)
@@ -49,19 +49,19 @@ class Position:
         return MISSING
 
     def words(self, whole: str) -> str:
-        """The part in words; `whole` names the whole."""
+        """Return the part in words; `whole` is the whole in words."""
         return f"number {self.place} of {whole}"
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The value under a key of a dict, or the part of an object that has a name."""
+    """The step to the value under a key of a dict or, if `of_parts`, to the part of an object that has that name."""
 
     name: Any
     of_parts: bool = False
 
     def __call__(self, values: Values) -> Values:
-        """The values under that key."""
+        """Return the part of each value under that key or name."""
         if isinstance(values, np.ndarray) and values.dtype.names is not None:
             return values[self.name] if self.name in values.dtype.names else [MISSING] * len(values)
         return [self._of(opened(value)) for value in values]
@@ -72,7 +72,7 @@ class Named:
         return opened(value.get(self.name, MISSING)) if isinstance(value, dict) and not self.of_parts else MISSING
 
     def words(self, whole: str) -> str:
-        """The part in words, given those for the whole."""
+        """Return the part in words; `whole` is the whole in words."""
         return f"{self.name if self.of_parts else quoted(self.name)} of {whole}"
 
 
@@ -80,14 +80,14 @@ Step: TypeAlias = Position | Named
 
 
 def followed(outputs: Values, steps: tuple[Step, ...]) -> Values:
-    """The values at the end of a path."""
+    """Return the part of each output at the end of a path, as `as_table` returns them."""
     if not steps:
         return recalled(outputs, "table", lambda: as_table(outputs))
     return recalled(outputs, steps, lambda: as_table(steps[-1](followed(outputs, steps[:-1]))))
 
 
 def as_table(values: Values) -> Values:
-    """Numbers of one type, or rows of equal length, as an array of that type; other values in a list, opened."""
+    """Return numbers of one type, or rows of them of equal length, as an array; other values as a list, opened."""
     if isinstance(values, np.ndarray) and values.dtype != object:
         return values
     values = list(map(opened, values))
@@ -114,9 +114,9 @@ def _table_of(values: list[Any]) -> NDArray[Any] | None:
 
 
 def as_numbers(values: Values) -> NDArray[Any]:
-    """Numbers as an array, floats in the format in which all of them came; NaN for what is not a number.
+    """Return numbers as an array, in their own float format if all share it; NaN for what is not a number.
 
-    Exact numbers become the nearest doubles, and infinities beyond the largest.
+    Exact numbers become the nearest doubles, or ±∞ beyond the largest double.
     """
     if isinstance(values, np.ndarray) and (values.dtype.kind in "biuf" or is_foreign(values.dtype)):
         if values.ndim > 1:

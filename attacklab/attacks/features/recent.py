@@ -1,6 +1,6 @@
-"""What was lately read off the same outputs, so that a part which many features share is taken out of them once.
+"""A cache of what was recently read off outputs, so that a part that many features share is extracted only once.
 
-Outputs are told apart by identity, and nobody changes them. A few are kept at a time, for each thread on its own.
+Outputs are compared by identity, and must not be changed. Each thread has its own cache, of the last few outputs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MEMORY = _Memory()
 
 
 def recalled(values: Any, key: Hashable, make: Callable[[], Made]) -> Made:
-    """What was made of these very values under that key, or what `make` makes of them now."""
+    """Return what is cached for these very values under that key; otherwise cache and return `make()`."""
     known = _MEMORY.of.pop(id(values), None)
     if known is None or known[0] is not values:
         known = (values, {})

@@ -39,8 +39,8 @@ class Parts:
     """A value with named parts: a dataclass, a record, an object with attributes.
 
     Attributes:
-        type: the name of its type.
-        named: its parts.
+        type: the name of the value's type.
+        named: the parts by their names.
     """
 
     type: str
@@ -60,14 +60,14 @@ MISSING: Final = _Missing.MISSING  # what stands where an output has no such par
 
 
 def opened(value: Any) -> Any:
-    """The same value as one of a few types.
+    """Convert a value to one of a few types, without altering a bit of a number in it.
 
     Returns:
         None, `MISSING`, a bool, an int, a float or numpy float, a Fraction or Decimal, a str, bytes, a list or tuple, a
         dict, a frozenset, `Parts`, or an array of at least one dimension.
 
     Raises:
-        NotUnderstood: it is none of these in disguise either.
+        NotUnderstood: the value cannot be converted to any of these.
     """
     if type(value) in PLAIN or value is MISSING:
         return value
@@ -82,7 +82,7 @@ def opened(value: Any) -> Any:
 
 
 def kind_name(value: Any) -> str:
-    """The name of an opened value's type; numbers of one kind and width have one name, whichever library made them."""
+    """Return the name of an opened value's type; numbers of one kind and width have one name in all libraries."""
     if isinstance(value, Parts):
         return value.type
     if isinstance(value, np.ndarray):
@@ -91,7 +91,7 @@ def kind_name(value: Any) -> str:
 
 
 def not_understood(value: object) -> NotUnderstood:
-    """The error for a value, with what to do about it."""
+    """Return the error for a value that cannot be taken apart, with what to do about it."""
     name = type(value).__name__
     return NotUnderstood(
         f"the target returned an output that holds a value of type {name}, which cannot be taken apart; return "
@@ -114,7 +114,7 @@ def _of_scalar(value: np.generic) -> Any:
 
 
 def is_foreign(dtype: np.dtype[Any]) -> bool:
-    """Whether a type holds numbers that numpy does not have itself, such as bfloat16: all are numbers of binary32."""
+    """Whether a type is a number format that numpy itself lacks, such as bfloat16; binary32 holds all its numbers."""
     return dtype.kind == "V" and not issubclass(dtype.type, np.void)
 
 
@@ -184,4 +184,4 @@ _KNOWN: Final[tuple[tuple[Any, Any], ...]] = (
     (Set, frozenset),
     ((Sequence, deque), list),
 )
-"""Types and what makes a plain value of one of them; the first that fits is taken."""
+"""Types, each with the function that makes a plain value of its instances; the first type that fits is used."""

@@ -16,13 +16,13 @@ MOST_LOOKED_AT = 1 << 22  # how many numbers are looked at in all: of very many 
 def most_telling(
     reads: Sequence[Callable[[Any], NDArray[Any]]], values: Any, of_first: NDArray[np.bool_] | None, most: int
 ) -> list[int]:
-    """The places of the features to keep, in ascending order.
+    """Return the indices in `reads` of the features to keep, in ascending order.
 
     Args:
         reads: each reads one feature off values.
         values: an array or a list, one value a trial.
         of_first: which values come from the first input of a pair; None if that is not known.
-        most: how many to keep.
+        most: how many features to keep.
     """
     rows = _rows(len(values), of_first, max(16, min(LOOKED_AT, MOST_LOOKED_AT // max(1, len(reads)))))
     sample = values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
@@ -38,7 +38,7 @@ def _rows(count: int, of_first: NDArray[np.bool_] | None, most: int) -> NDArray[
 
 
 def _variation(numbers: NDArray[np.float64], of_first: NDArray[np.bool_] | None) -> float:
-    """How much a feature varies; for two inputs, the standard errors between their ranks or bits."""
+    """Return how many values a feature has; for two inputs, how many standard errors their ranks or bits are apart."""
     if of_first is None:
         return float(len(np.unique(numbers)))
     if not np.isfinite(numbers).any() or numbers.min() == numbers.max():
@@ -49,7 +49,7 @@ def _variation(numbers: NDArray[np.float64], of_first: NDArray[np.bool_] | None)
 
 
 def _odd_bits(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The number of trailing zeros of each significand."""
+    """Return one more than the number of trailing zeros of each significand; 0 for 0, infinities and NaN."""
     significands = (np.frexp(np.where(np.isfinite(numbers), numbers, 0.0))[0] * 2.0**53).astype(np.int64)
     return np.frexp((significands & -significands).astype(np.float64))[1].astype(np.float64)
 

@@ -21,13 +21,13 @@ FORMAT_OUTPUTS = 64  # how many outputs show in which format they come
 
 
 def candidate_pairs(target: Target, probe: Probe, outcomes: Sequence[int], most: int) -> Iterator[NeighbouringPair]:
-    """Pairs to try on a target, each in its domain, and each once.
+    """Yield pairs to try on a target: each lies in the target's domain, and none comes twice.
 
     Args:
-        target: its kind, sensitivity, bounds, relation, domain and claim decide which.
+        target: its kind, sensitivity, bounds, relation, domain and claim decide which pairs are tried.
         probe: draws outputs of the target.
         outcomes: the numbers of utilities to try, for selections.
-        most: how many pairs there may be.
+        most: the largest number of pairs.
 
     Returns:
         The pairs; each is exactly a neighbouring pair. Those on which most flaws show come first.

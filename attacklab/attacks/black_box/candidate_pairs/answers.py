@@ -1,12 +1,12 @@
 """Pairs of true answers: 0 and Δ, tiny, large and negative numbers, halves, and places where rounding moves most.
 
-Powers of two stand beside the next number below. All are numbers of the outputs' format, because rounding other answers
-to it is not the target's doing.
+Powers of two are paired with the next number below. All are numbers of the outputs' format, because rounding other
+answers to it is not the target's doing.
 
 If answers are rounded to multiples of a unit g, and neighbours move them by s = k·g + r with 0 ≤ r < g, then rounded
-answers move by k·g or (k + 1)·g. They do the latter from an answer that is less than r below an edge between two
-multiples: half of g for rounding to nearest, or a whole one for rounding up or down. Where r is 0 and k is odd,
-rounding half to even moves 0.5·g and (k + 0.5)·g by (k + 1)·g apart.
+answers move by k·g or (k + 1)·g. They move by (k + 1)·g if the answer lies less than r below an edge: an odd multiple
+of g/2 for rounding to nearest, a multiple of g for rounding up or down. If r is 0 and k is odd, rounding half to even
+moves 0.5·g and (k + 0.5)·g to numbers that are (k + 1)·g apart.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PRECISIONS = (8, 11, 24)
 
 
 def answers_before_edges(step: Fraction) -> Iterator[Fraction]:
-    """Answers greater than 0 which, when moved up by a step, cross one more edge of rounding than most others do.
+    """Yield answers greater than 0 that, when moved up by a step, cross one more edge of rounding than most others.
 
     Args:
         step: how far neighbours move the answer, greater than 0.
@@ -49,10 +49,10 @@ def answers_before_edges(step: Fraction) -> Iterator[Fraction]:
 
 
 def pairs_of_answers(target: Target, released: Format) -> Iterator[NeighbouringPair]:
-    """Pairs of answers to try.
+    """Yield pairs of answers to try.
 
     Args:
-        target: its sensitivity and claim decide which.
+        target: its sensitivity and claim decide which pairs.
         released: the format of its outputs.
     """
     step = target.sensitivity
@@ -87,6 +87,6 @@ def _pairs(step: float, scale: float, released: Format) -> Iterator[tuple[float,
 
 
 def _at_most_above(answer: float, step: float) -> float:
-    """The largest double that is above an answer by no more than a step."""
+    """Return the largest double that is at most answer + step in exact arithmetic."""
     above = answer + step
     return above if Fraction(above) - Fraction(answer) <= Fraction(step) else math.nextafter(above, -math.inf)

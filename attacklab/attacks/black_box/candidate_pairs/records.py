@@ -24,16 +24,16 @@ CLAMPED = (15, 0, 1, 2)  # the same where that one lies outside the bounds
 HALVES = ((11, 1024), (8, 128))  # the significant bits of binary16 and bfloat16, and how many records double a sum
 
 OUTSIDE = (1.0, 2.0**20, 2.0**-3, 2.0**40)
-"""How many widths of the range a record lies outside it, where it should count as the nearer bound."""
+"""How far outside the bounds a record lies, in widths of their range; it should count as the nearer bound."""
 
 DISTINCT = 8  # how many different records a dataset without repetition has
 
 
 def pairs_of_records(target: Target) -> Iterator[NeighbouringPair]:
-    """Pairs of datasets to try on a sum or a mean.
+    """Yield pairs of datasets to try on a sum or a mean.
 
     Args:
-        target: its bounds, relation and claim decide which.
+        target: its kind, bounds and relation decide which pairs.
     """
     low, high = bounds_of(target)
     families: list[Iterable[datasets.Datasets]] = []
@@ -55,7 +55,7 @@ def pairs_of_records(target: Target) -> Iterator[NeighbouringPair]:
 
 
 def _outside(low: float, high: float, relation: Relation) -> Iterator[datasets.Datasets]:
-    """One record outside the bounds among records at a bound; both below and above, near and far."""
+    """Yield pairs with one record outside the bounds, below and above, near and far, among records at a bound."""
     width = high - low
     for size in CLAMPED:
         for widths in OUTSIDE:
@@ -71,9 +71,9 @@ def _outside(low: float, high: float, relation: Relation) -> Iterator[datasets.D
 
 
 def _before_halves(low: float, high: float, relation: Relation) -> Iterator[datasets.Datasets]:
-    """The largest record comes first or not at all, and after it records that a sum in a short format doubles.
+    """Yield pairs in which the largest record comes first or not at all, and records follow that a short sum doubles.
 
-    Added to a sum as large as that record, a little more than half of a last place counts as a whole one.
+    Each of these is a little more than half an ulp of a sum as large as that record, so it is rounded up to an ulp.
     """
     near, far = (0.0, max((low, high), key=abs)) if low <= 0 <= high else sorted((low, high), key=abs)
     for bits, size in HALVES:
@@ -84,7 +84,7 @@ def _before_halves(low: float, high: float, relation: Relation) -> Iterator[data
 
 
 def _before_edges(target: Target, relation: Relation) -> Iterator[datasets.Datasets]:
-    """Datasets whose sum or mean lies where rounding moves it most when the last record changes."""
+    """Yield pairs of datasets whose sum or mean lies where rounding moves it most when one record changes."""
     low, high = map(Fraction, bounds_of(target))
     if target.kind is Kind.MEAN:
         # Where the number of records changes the mean, no record moves it further than a replaced one does.
@@ -112,9 +112,9 @@ def _replaced(rest: list[float] | None, low: Fraction, high: Fraction) -> Iterat
 
 
 def _filled(total: Fraction, low: Fraction, high: Fraction, size: int | None = None) -> list[float] | None:
-    """Records within bounds that add up to a total, all but one of them at the bounds; None if none do.
+    """Return records within bounds that add up to a total, all but one of them at the bounds; None if none do.
 
-    They are as few as possible where their number is not given.
+    There are `size` records or, if that is None, as few as possible.
     """
     if size is None:
         reach = high if total > 0 else low

@@ -1,7 +1,7 @@
-"""Pairs of utilities: every way in which they may move together, from ties, from one ahead, from rows and from depths.
+"""Pairs of utilities: many moves, from ties, from one outcome ahead, from evenly spaced utilities and from far below 0.
 
-Besides, opposite moves at heights where short formats hold even numbers of steps only, so that utilities 2 steps apart
-come out 4 apart, and equal ones stay equal.
+There are also opposite moves at heights where short formats hold only even numbers of steps, so that utilities 2 steps
+apart come out 4 apart, and equal ones stay equal.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ FEW = 8  # up to this many outcomes, all moves are tried from all starts; for mo
 MANY = 1024  # of more outcomes only opposite moves are tried, and none where an output takes a random word for each
 
 HEIGHTS = (2.0**11, 2.0**24, 2.0**8, 0.0)
-"""From how many steps on binary16, binary32 and bfloat16 hold even numbers only; and 0."""
+"""The heights, in steps, from which binary16, binary32 and bfloat16 hold even numbers only; and 0."""
 
 
 def pairs_of_utilities(target: Target, probe: Probe, outcomes: Sequence[int]) -> Iterator[NeighbouringPair]:
-    """Pairs of utilities to try.
+    """Yield pairs of utilities to try.
 
     Args:
-        target: its sensitivity decides which.
+        target: its sensitivity decides which pairs.
         probe: draws outputs of the target.
-        outcomes: the numbers of utilities.
+        outcomes: the numbers of utilities to try.
     """
     few = [count for count in outcomes if count <= MANY] or outcomes[:1]
     for count in few:
@@ -59,7 +59,7 @@ def _moved(count: int, step: float, *, from_ties: bool) -> Iterator[Neighbouring
 
 
 def _opposite(count: int, step: float) -> Iterator[NeighbouringPair]:
-    """One outcome, or half of them, two steps ahead of the others, against all alike; at several heights."""
+    """Yield pairs of one outcome, or half of them, two steps ahead of the others, against equal utilities."""
     exact = power_of_two_within(step)
     for height, ahead in itertools.product(HEIGHTS, (1, count // 2)):
         units = height + np.where(np.arange(count) < ahead, 3.0, 1.0)
