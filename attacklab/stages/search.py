@@ -79,7 +79,7 @@ SLOW = 0.1
 SHRINK_SECONDS = 3.0
 """Seconds to simplify a pair that breaks the claim."""
 
-SECONDS = 10.0
+SECONDS = 5.0
 """The most processor seconds of a run; small datasets come first."""
 
 LONGEST_CALL = 5
