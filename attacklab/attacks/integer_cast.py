@@ -57,7 +57,7 @@ distribution moves as far by chance once in 10^7 times."""
 
 
 def integer_cast(target: Target, probe: Probe) -> Iterator[Scenario]:
-    """An answer is rounded or wraps around in a narrower format before the noise is added; see the module."""
+    """An answer is rounded or wraps around in a narrower format before the noise is added (see the module)."""
     least = 0 if target.takes(0) else origin(target)
     try:
         outputs = answered(probe, least, DRAWN)

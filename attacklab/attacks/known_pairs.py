@@ -111,7 +111,7 @@ def double_budget(target: Target, probe: Probe) -> Iterator[Scenario]:
 
 
 def failing_size(target: Target, probe: Probe, most_records: int = 1 << 12) -> Iterator[Scenario]:
-    """A target that fails only for datasets of some sizes tells by failing whether one person is present.
+    """A target that fails only for datasets of some sizes reveals, by failing, whether one person is present.
 
     Code that divides by the number of records, or by n minus a constant, fails below some size. Datasets of 0, 1, 2,
     4, 8, … equal records show between which sizes the target starts or stops failing, and bisection finds the border.

@@ -57,7 +57,7 @@ RECORDS = 11
 """How many records a dataset of two values has if the domain allows it: odd, so that one record more makes it even."""
 
 MOST_SIZES = 32
-"""For datasets of at most this size, every number of records at the upper bound is tried; else those near quarters."""
+"""Of at most this many records, every number of them at the upper bound is tried; of more, those near the quarters."""
 
 MOST_PAIRS = 96
 """How many pairs are looked at."""
@@ -79,7 +79,7 @@ they do about once in 10^9 times.
 
 @dataclass(frozen=True)
 class LocalSensitivity(OfKinds, kinds={Kind.SUM, Kind.MEAN, Kind.DATASET}):
-    """The attack that this module describes.
+    """The attack on noise that is scaled to the local sensitivity.
 
     Attributes:
         sizes: the numbers n of records of a mean that are tried.
@@ -194,7 +194,7 @@ def _ratio(spreads: Sequence[float | None]) -> float:
 
 
 def _at_jump(pair: NeighbouringPair, outputs: Sequence[NDArray[np.float64]]) -> Scenario:
-    """Bet on the exact answer if one side has no noise, otherwise on outputs far from the narrower side's answer."""
+    """Return the bet on the exact answer if one side has no noise, otherwise on outputs far from the narrow answer."""
     (narrow, _, place), (wide, _, _) = sorted(
         (float(_spread(values) or 0.0), typical(values), place) for place, values in enumerate(outputs)
     )

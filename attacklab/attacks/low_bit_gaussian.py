@@ -42,12 +42,12 @@ MEAN_DEVIATION = math.sqrt(2 / math.pi)  # the mean deviation of a standard norm
 
 @dataclass(frozen=True)
 class LowBitGaussian(OfKinds, kinds=set(Kind) - {Kind.SELECTION}):
-    """The attack that this module describes.
+    """The attack on the low bits of Gaussian noise.
 
     Attributes:
         answers: the two true answers for additive noise; 0 and the sensitivity by default.
-        sigma: standard deviation of the noise; by default the target's `noise_scale`, or else the textbook's. A claim
-            with δ = 0 is attacked only if it is set.
+        sigma: standard deviation of the noise; by default the target's `noise_scale`, or else the textbook's. Without
+            `sigma`, a claim with δ = 0 is not attacked.
     """
 
     answers: tuple[float, float] | None = None

@@ -38,7 +38,7 @@ from attacklab.model.targets import Kind, Target
 
 @dataclass(frozen=True)
 class LowBitLaplace(OfKinds, kinds=set(Kind) - {Kind.SELECTION}):
-    """The attack that this module describes.
+    """The attack on the low bits of Laplace noise.
 
     Attributes:
         answers: the two true answers for additive noise; 0 and the sensitivity by default.

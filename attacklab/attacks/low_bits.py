@@ -32,14 +32,14 @@ GLANCED_AT = 128
 GUESSED_AT = 32  # how many rows tell whether a guess of the answer, the scale and the sampler can be right
 
 COARSE = {1: 256.0, 2: 3.0}
-"""For models of 1 and 2 answers: if rounding moved numbers by more half ulps than this, all nearby are reachable."""
+"""The most half ulps that rounding may move numbers by, for models of 1 and 2 answers: beyond it, all are reachable."""
 
 ENOUGH = 0.01  # if a bet promises so much evidence a trial, in nats, no other numbers are looked at
 EXPECTED = 0.75  # a model that reaches a smaller share of the outputs from their own answer is a wrong one
 STANDARD_ERRORS = 3.0  # by how many a bet must win on the outputs looked at to be judged
 
 NEARLY = 0.95
-"""A bet that promises less than this share of the best bet's evidence is left out; chance might prefer it."""
+"""A bet that promises less than this share of the best bet's evidence is left out, because chance might prefer it."""
 
 LATTICE_TOLERANCE = 1e-3  # how far from a multiple of a step, in steps, a number may be rounded
 

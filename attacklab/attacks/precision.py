@@ -80,7 +80,7 @@ Known: TypeAlias = tuple[NeighbouringPair, Answers | None]
 
 @dataclass(frozen=True)
 class Precision(OfKinds, kinds=set(Kind) - {Kind.SELECTION}):
-    """The attack that this module describes.
+    """The attack on sums that some answers cannot give, whatever the noise.
 
     Attributes:
         answers: the two true answers for additive noise; by default, the pairs of the module's docstring are tried.

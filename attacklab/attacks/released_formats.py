@@ -177,7 +177,7 @@ def _coarser_by(coarse: Doubles, fine: Doubles) -> Doubles:
 
 
 def _decimal_exponents(values: Doubles) -> Doubles:
-    """The exponent of each number's first decimal digit; 0 for 0."""
+    """Return the exponent of each number's first decimal digit; 0 for 0."""
     with np.errstate(divide="ignore"):
         exponents = np.floor(np.log10(np.abs(values)))
     return np.where(np.isfinite(exponents), exponents, 0.0)

@@ -190,13 +190,13 @@ class SamplerModel:
 
 
 def _log1p_of_complement(uniforms: Floats) -> Floats:
-    """log1p(−w) for w = 1 − v, which is exact for every v on the grid."""
+    """Return log1p(−w) for w = 1 − v, elementwise; w is exact for every v on the grid."""
     logarithms: Floats = np.log1p(uniforms - 1)
     return logarithms
 
 
 def library_log(uniforms: Floats) -> Floats:
-    """The C library's log, elementwise; numpy's ufunc has an implementation of its own."""
+    """Return the C library's log, elementwise; numpy's ufunc has an implementation of its own."""
     logarithms: Floats = scipy.special.xlogy(1.0, uniforms)
     return logarithms
 

@@ -51,7 +51,7 @@ ROUNDED_NATS = 64.0  # how far apart, in ε·u/(2Δu), the doubles around an int
 
 @dataclass(frozen=True)
 class ScoreOverflow(OfKinds, kinds={Kind.SELECTION}):
-    """The attack that this module describes."""
+    """The attack on utilities, differences and weights that overflow."""
 
     name: str = "score_overflow"
     flaw: str = "utilities, their differences or their weights overflow on one dataset only"

@@ -90,7 +90,7 @@ NO_PAIR = (OutsideDomain, UsageError)
 
 @dataclass(frozen=True)
 class TruncatedAddition(OfKinds, kinds={Kind.SELECTION}):
-    """The attack that this module describes.
+    """The attack on light outcomes that lose their weight.
 
     Attributes:
         most_outcomes: the largest number of light outcomes, which bounds the cost of a draw; forms that need more of

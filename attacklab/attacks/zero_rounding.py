@@ -35,7 +35,7 @@ from attacklab.model.targets import Kind, Target
 
 @dataclass(frozen=True)
 class ZeroRounding(OfKinds, kinds={Kind.SELECTION}):
-    """The attack that this module describes.
+    """The attack on weights that underflow to zero.
 
     Attributes:
         outcomes: the number of outcomes in the second of its two forms; the first has two.

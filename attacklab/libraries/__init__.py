@@ -105,7 +105,7 @@ def near_library(place: str) -> str:
 
 
 def library(name: str) -> Library:
-    """Describe a library; a `UsageError` where there is no adapter of this name."""
+    """Return the description of a library; raise `UsageError` if there is no adapter of this name."""
     if name not in NAMES:
         raise UsageError(f"no library {name!r}; there are {', '.join(NAMES)}")
     made: Any = importlib.import_module(f"{__name__}.{name}_adapter")

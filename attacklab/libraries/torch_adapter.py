@@ -6,7 +6,7 @@ comes out as binary32, which holds all its numbers: numpy has no bfloat16.
 
 Utilities are taken as doubles, and their exponents ε·u/2 rounded to the format, in which all that follows is computed.
 
-`torch.distributions` draws from PyTorch's global generator, which is seeded before each call; others are given one.
+`torch.distributions` draws from PyTorch's global generator, which is seeded before each call; others get their own.
 """
 
 from __future__ import annotations

@@ -58,11 +58,11 @@ WHAT_TO_DECLARE = "declare domain=Domain(shape=...), or pairs=(...) to try; on t
 
 @dataclass(frozen=True)
 class BlackBox(OfKinds, kinds=set(Kind)):
-    """The attack that this module describes.
+    """The attack that learns pairs and events from outputs alone.
 
     Attributes:
-        pairs: the pairs to try, of which the most promising are judged. By default, all pairs that the target declares
-            are judged, and the most promising of those that follow from its domain or fit its kind.
+        pairs: the pairs to try; the most promising ones are judged. By default, all pairs that the target declares are
+            judged, and the most promising pairs that follow from its domain or fit its kind.
         outcomes: the numbers of utilities to try on a selection.
         learning: how many outputs of each input the events of a pair are learned from, at least 64.
         kept: the largest number of pairs that are judged besides the declared ones; α is split over them. There are

@@ -2,7 +2,7 @@
 
 All pairs start with just enough outputs to show a large difference. Those that look best go on with four times as many
 outputs, and so on, until the wanted number of pairs is left. A pair is rated by the evidence that its best half-line or
-likely value promises, on any number that can be read off an output. That costs little; events are learned differently.
+likely value promises, on any number that can be read off an output. That costs little; the events are learned later.
 
 Source: Jamieson and Talwalkar 2016, 'Non-stochastic Best Arm Identification and Hyperparameter Optimization', for
 successive halving. The comparison is ours.

@@ -55,7 +55,7 @@ class Feature:
     Attributes:
         description: the number in words.
         of: takes outputs and returns the number for each, shape (n,): in the format in which it came, or as doubles
-            with NaN for outputs that have no such number. It is a pure function, and does not raise on opened types.
+            with NaN for outputs that have no such number. It is pure, and raises only for a value not understood.
     """
 
     description: str

@@ -80,7 +80,7 @@ Step: TypeAlias = Position | Named
 
 
 def followed(outputs: Values, steps: tuple[Step, ...]) -> Values:
-    """Return the part of each output at the end of a path, as `as_table` returns them."""
+    """Return the parts at the end of a path in all outputs, as an array or a list (see `as_table`)."""
     if not steps:
         return recalled(outputs, "table", lambda: as_table(outputs))
     return recalled(outputs, steps, lambda: as_table(steps[-1](followed(outputs, steps[:-1]))))

@@ -33,7 +33,7 @@ def pairs_of_records(target: Target) -> Iterator[NeighbouringPair]:
     """Yield pairs of datasets to try on a sum or a mean.
 
     Args:
-        target: its kind, bounds and relation decide which pairs.
+        target: its kind, bounds, domain and relation decide which pairs.
     """
     low, high = bounds_of(target)
     families: list[Iterable[datasets.Datasets]] = []
