@@ -57,7 +57,7 @@ RECORDS = 11
 """How many records a dataset of two values has if the domain allows it: odd, so that one record more makes it even."""
 
 MOST_SIZES = 32
-"""Of at most this many records, every number of them at the upper bound is tried; of more, those near the quarters."""
+"""With at most this many records, every number of them at the upper bound is tried; with more, those near quarters."""
 
 MOST_PAIRS = 96
 """How many pairs are looked at."""
@@ -194,7 +194,7 @@ def _ratio(spreads: Sequence[float | None]) -> float:
 
 
 def _at_jump(pair: NeighbouringPair, outputs: Sequence[NDArray[np.float64]]) -> Scenario:
-    """Return the bet on the exact answer if one side has no noise, otherwise on outputs far from the narrow answer."""
+    """Return the bet on the exact answer if one side has no noise, else on outputs far from the less noisy answer."""
     (narrow, _, place), (wide, _, _) = sorted(
         (float(_spread(values) or 0.0), typical(values), place) for place, values in enumerate(outputs)
     )

@@ -32,7 +32,7 @@ GLANCED_AT = 128
 GUESSED_AT = 32  # how many rows tell whether a guess of the answer, the scale and the sampler can be right
 
 COARSE = {1: 256.0, 2: 3.0}
-"""The most half ulps that rounding may move numbers by, for models of 1 and 2 answers: beyond it, all are reachable."""
+"""The most half ulps that rounding may move a number, for models of 1 and 2 answers: beyond, any one is reachable."""
 
 ENOUGH = 0.01  # if a bet promises so much evidence a trial, in nats, no other numbers are looked at
 EXPECTED = 0.75  # a model that reaches a smaller share of the outputs from their own answer is a wrong one

@@ -192,7 +192,7 @@ class _Scale:
         return math.ceil(nats / self.nats)
 
     def astride(self, depths: NDArray[np.int64]) -> NeighbouringPair:
-        """Return the pair in which the heavy outcome rises by a gap to 0, and the light ones fall by a gap."""
+        """Return the pair in which the heavy outcome rises by a gap to 0; light ones fall by a gap from `depths`."""
         below = -self.unit * depths
         return self._pair(np.append(-self.gap, below), np.append(0.0, below - self.gap))
 
