@@ -22,10 +22,10 @@ lab: $(READY)  ## run every experiment with small budgets, in some minutes, and 
 reports: $(READY)  ## run every experiment with its full budget, and rewrite reports/
 	$(BIN)/attacklab run --output reports
 
-test: $(READY)  ## run the tests that are not slow, in some four minutes
+test: $(READY)  ## run the tests that are not slow, in some two minutes
 	$(BIN)/$(PYTEST) --durations=40 -m "not slow" tests --ignore tests/site
 
-slow: $(READY)  ## run those that start processes or take long: whole journeys, in some eleven minutes
+slow: $(READY)  ## run those that start processes or take long: whole journeys, in some six minutes
 	$(BIN)/$(PYTEST) --durations=40 -m slow tests --ignore tests/site
 
 docs: $(DOCS_READY) site/.node/.ready  ## build the site, in English and Chinese, into site/; its first page is site/index.html
