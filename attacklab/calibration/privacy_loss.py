@@ -115,18 +115,13 @@ def _refined(
     epsilon: float | None = None,
     bits: int = 2 * SPARE_BITS,
 ) -> Interval:
-    """Enclose what `read` computes from the losses for an added and for a removed record; return the larger one.
-
-    `width` is the relative width to reach, `epsilon` the ε if `read` computes δ(ε), and `bits` the first precision.
-    """
+    """Enclose the larger result of `read` for an added and a removed record, to a relative `width`; ε if it is δ(ε)."""
     parts = tuple(parts)
     if not parts or not width > 0:
         raise UsageError(f"a composition needs at least one part, and a width above 0, not {parts} and {width}")
     lower = upper = gmpy2.mpfr(0)
     step = max(high - low for low, high in (_reach(part, SPARE_BITS) for part in parts)) / COARSE
-    for is_removed in (False, True) if any(part.rate < 1 for part in parts) else (False,):  # noise is symmetric
-        if epsilon is not None and sum(_largest_loss(part, is_removed) * part.count for part in parts) <= epsilon:
-            continue
+    for is_removed in _directions(parts, epsilon):
         while True:
             step = _fitted(parts, step)
             fewest, most, words = _ends(parts, read, lower, step, bits, is_removed)
@@ -142,6 +137,13 @@ def _refined(
     return Interval(lower, upper)
 
 
+def _directions(parts: Sequence[Part], epsilon: float | None) -> list[bool]:
+    """Return whether a record is removed, for each direction that may lose more than `epsilon`."""
+    directions = [False, True] if any(part.rate < 1 for part in parts) else [False]  # noise alone is symmetric
+    largest = [sum(_largest_loss(part, is_removed) * part.count for part in parts) for is_removed in directions]
+    return [direction for direction, loss in zip(directions, largest, strict=True) if epsilon is None or loss > epsilon]
+
+
 def _ends(
     parts: Sequence[Part], read: Callable[[_Losses], Interval], lower: Any, step: float, bits: int, is_removed: bool
 ) -> tuple[Any, Any, int]:
@@ -149,9 +151,7 @@ def _ends(
     reaches = [(part.law, *_reach(part, bits)) for part in parts]
     farthest = max(-low if is_removed else high if law == "discrete_gaussian" else 0.0 for law, low, high in reaches)
     largest = max(high - low for _, low, high in reaches)
-    cancelled = math.ceil(
-        1.5 * farthest + math.log2(1 + largest) - 3 * math.log2(min(step, 1))
-    )  # in tails, differences
+    cancelled = math.ceil(1.5 * farthest + math.log2(1 + largest) - 3 * math.log2(min(step, 1)))  # in differences
     if cancelled > 16 * MOST_BITS:
         raise UsageError(f"losses up to {farthest:g} take too many digits to enclose; compose parts that lose less")
     with _flint().ctx.workprec(bits + SPARE_BITS + max(0, cancelled)):

@@ -126,9 +126,10 @@ class Imported:
             for event in scenario.events
         ]
         # A target that makes its own random numbers may show another event of this pair than the one that was named.
-        for event in sorted(events, key=lambda event: event.description != self.event):
-            return event.contains
-        raise UsageError(f"{self.attack} does not find this event again; audit the target anew")
+        event = min(events, key=lambda event: event.description != self.event, default=None)
+        if event is None:
+            raise UsageError(f"{self.attack} does not find this event again; audit the target anew")
+        return event.contains
 
 
 def of_each(event: Callable[[Any], Any]) -> Contains:
