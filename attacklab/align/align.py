@@ -20,10 +20,10 @@ from attacklab.align.solve import candidates, common, loss_of_choices
 from attacklab.draws import Law, Run
 
 MOST_SHIFTS = 32
-"""Number of shifts tried for one form of the output."""
+"""The most shifts that are tried for one form of the output."""
 
 EDGES = 3
-"""For this number of outcomes of one form, more outcomes at the edges of a decision are tried."""
+"""The number of outcomes of one form for which more outcomes, at the edges of a decision, are tried."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Shifts:
     trials: int
 
     def cost(self) -> Cost | None:
-        """The cost of the whole mechanism; None if two groups of outcomes need different Gaussian shifts.
+        """Return the cost of the whole mechanism; None if two groups of outcomes need different Gaussian shifts.
 
         All outputs share one δ, so all groups must shift Gaussian draws by the same amounts, or not at all.
         """
@@ -160,7 +160,7 @@ def _with_edges(question: Question, group: Sequence[Trial]) -> Iterator[Trial]:
 
 
 def _inside(unit: Unit) -> float:
-    """Return the distance from an edge at which an outcome inside it is tried."""
+    """Return how far inside an edge an outcome is tried."""
     return 0.0 if unit.is_integer else 2.0**-20 * unit.scale
 
 
@@ -186,13 +186,13 @@ def _laws_differ(question: Question, first: Run, second: Run) -> tuple[str, floa
 
 
 def close_scales(first: Any, second: Any) -> Any:
-    """Whether two scales are equal up to rounding."""
+    """Whether two scales (or arrays of scales, element by element) are equal up to rounding."""
     first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     return np.abs(first - second) <= 2.0**-40 * np.abs(first) if first.shape == second.shape else np.False_
 
 
 def _costs(first: Run, second: Run, shift: Shift) -> dict[Unit, float] | None:
-    """The cost of each shift at an outcome; None if a cost has no bound, or a shift leaves the support of the noise."""
+    """Return each shift's cost at an outcome; None if a cost has no bound, or a shift leaves the noise's support."""
     places, costs = second.by_key(), dict[Unit, float]()
     for draw in first.draws:
         for unit in units_of(draw) if draw.law.has_shifts else ():

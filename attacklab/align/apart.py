@@ -48,7 +48,7 @@ class Excess:
         loss: the largest loss found, in words.
         epsilon: the loss, if the claim is pure DP; else None.
         by_unit: the share of each draw in the loss; empty if the slopes differ between the inputs.
-        moved: how far the value with the most shifted noise moves, in words; empty if it is not known.
+        moved: how far the value moves whose noise is shifted most, in words; empty if it is not known.
     """
 
     loss: str
@@ -108,7 +108,7 @@ def exact_excess(question: Question, trials: Sequence[Trial], claim: Claim) -> E
 
 
 def _moved(shares: Mapping[Unit, float]) -> str:
-    """Say how far the value with the most shifted noise moves; the stage that moves it so far is at fault."""
+    """Say how far the value moves whose noise is shifted most, in scales. The stage that moves it so is at fault."""
     unit = max(shares, key=lambda one: abs(shares[one]))
     by, scale = abs(shares[unit]) * unit.scale, unit.scale
     return f"; the value that meets the draw moves by {by:.6g}, in noise of scale {scale:.6g}"
@@ -146,17 +146,17 @@ def _excess_of_shifts(shares: Mapping[Unit, float], claim: Claim) -> Excess | No
 class _Affine:
     """An output that is linear in its draws: numbers = slopes · (draws in scales) + offset."""
 
-    names: tuple[str, ...]
-    slopes: Doubles
+    names: tuple[str, ...]  # the places of the numbers in the output
+    slopes: Doubles  # one row for each number of the output, one column for each `Unit`
     offset: Doubles
 
 
 @dataclass(frozen=True)
 class _Loss:
-    total: float
-    by_unit: dict[Unit, float]
-    shares: dict[Unit, float]
-    scales_differ: bool
+    total: float  # the privacy loss at an outcome
+    by_unit: dict[Unit, float]  # the part of it that each draw contributes
+    shares: dict[Unit, float]  # the shift of each draw from the first input to the second, in scales
+    scales_differ: bool  # whether the scale of a draw differs between the inputs
 
 
 def _has_coins(question: Question, trials: Sequence[Trial]) -> bool:
@@ -182,7 +182,7 @@ def _affine(question: Question, trials: Sequence[Trial], units: Sequence[Unit]) 
 
 
 def _in_scales(trial: Trial, units: Sequence[Unit]) -> Doubles:
-    """The value that an outcome drew for each unit, divided by the unit's scale."""
+    """Return the value that an outcome drew for each unit, divided by the unit's scale."""
     places = trial.run.by_key()
     values = [np.ravel(trial.run.draws[places[unit.key[0]]].value)[unit.key[1]] for unit in units]
     return np.asarray(np.array(values, dtype=float) / np.array([unit.scale for unit in units]))
@@ -194,7 +194,7 @@ def _rank(rates: Doubles) -> int:
 
 
 def _loss(units: Sequence[Unit], trial: Trial, first: _Affine, second: _Affine, answer: Trial) -> _Loss | None:
-    """The loss at an outcome; None if the second input can't give its output."""
+    """Return the loss at an outcome; None if the second input can't give its output."""
     places = answer.run.by_key()
     others = {unit.key: unit for unit in _units(answer, units)}
     if len(others) != len(units) or any(unit.key[0] not in places for unit in units):
@@ -218,20 +218,20 @@ def _loss(units: Sequence[Unit], trial: Trial, first: _Affine, second: _Affine, 
 
 
 def _log_ratio(first: float, second: float, ratio: float) -> float:
-    """The log of the ratio of two densities; the second draw's scale is `ratio` times the first's."""
+    """Return ln(p/q), where `first` and `second` are ln p and ln q at scale 1, and q's scale is `ratio` times p's."""
     if first == -math.inf:
         return first
     return first - second + math.log(ratio) if ratio > 0 else math.inf
 
 
 def _units(trial: Trial, units: Sequence[Unit]) -> list[Unit]:
-    """The units of a trial that have the same keys as the given units."""
+    """Return the units of a trial that have the same keys as the given units."""
     keys = {unit.key for unit in units}
     return [unit for draw in trial.run.draws for unit in units_of(draw) if draw.law.has_shifts and unit.key in keys]
 
 
 def unmoved(firsts: Sequence[Parts], seconds: Sequence[Parts]) -> Unmoved | None:
-    """Return a part that is the same at all outcomes of one input and never so on the other; None if there is none."""
+    """Return a part with one value at all outcomes of one input, and never this value on the other; else None."""
     for one, other, on_first in ((firsts, seconds, True), (seconds, firsts, False)):
         found = _constant_part(one, other) or _constant_sum(one, other)
         if found is not None:

@@ -84,7 +84,7 @@ def delta_of(cost: Cost, epsilon: float) -> float:
 
 
 def laplace_delta(epsilon: float, at: float) -> float:
-    """Return δ(ε) for Laplace noise whose location moves by `at` scales."""
+    """Return δ at ε = `at` for Laplace noise whose location moves by `epsilon` scales."""
     return max(0.0, -math.expm1((at - epsilon) / 2))
 
 

@@ -10,7 +10,7 @@ from attacklab.align.outcomes import Question, Shift, Trial, Unit
 from attacklab.align.parts import same
 
 LADDER = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 40.0)
-"""Distances, in noise scales, by which a draw is first moved to restore a decision; edges then make them exact."""
+"""Distances, in noise scales, by which a draw is moved until a decision is restored. Edges give the exact shift."""
 
 FARTHEST = 4096.0
 """How far an edge is looked for, in noise scales."""
@@ -29,7 +29,7 @@ def by_decision(question: Question, trial: Trial, unit: Unit, base: Shift) -> It
 
 
 def between_edges(question: Question, trial: Trial, unit: Unit, by: float, base: Shift) -> Iterator[Shift]:
-    """Yield `base` plus a shift of one draw, from an edge of its interval on the first input to the second's edge."""
+    """Yield `base` plus a shift of one draw: the distance between its edges on the first and on the second input."""
     for sign in (1, -1):
         first = edge(functools.partial(stays, question, trial, unit), unit, 0.0, sign)
         second = edge(functools.partial(_stays_on_second, question, trial, unit, base), unit, by, sign)
@@ -49,7 +49,7 @@ def _stays_on_second(question: Question, trial: Trial, unit: Unit, base: Shift, 
 
 
 def edge(holds: Callable[[float], bool], unit: Unit, start: float, sign: int) -> float | None:
-    """Return the last shift from `start`, in the direction `sign`, at which `holds` is true; None if it has no end."""
+    """Return the last shift from `start`, towards `sign`, where `holds` is true; None if beyond `FARTHEST` scales."""
     least = 1.0 if unit.is_integer else 2.0**-30 * unit.scale
     inside, width = start, least
     while holds(start + sign * width):

@@ -46,7 +46,7 @@ class Status(enum.IntEnum):
     OPEN = 1
     """No shifts serve all outcomes, or their cost is not known to keep the claim."""
     SUSPECTED = 2
-    """A part of the output differs that no draw moves; fresh samples decide."""
+    """A part of the output that no draw moves differs between the inputs. Fresh samples decide."""
     VIOLATED = 3
     """The loss at an outcome is known exactly, and exceeds the claim."""
 
@@ -66,7 +66,7 @@ class Examined:
         epsilon: the privacy loss at one outcome; None if it is not known exactly.
         seeded: for draws that are the same in every run, the lines that seed their generators, or the draws themselves.
         scale: the least scale of noise, or the spread of a number of the output if that is smaller.
-        unseen: the part of the output that can't be looked into; empty if there is none.
+        unseen: the place of a part of the output that can't be looked into; empty if there is none.
         coarse: whether outputs are so large that rounding hides the noise.
         run: a run on the first input.
     """
@@ -153,7 +153,7 @@ def _judged(
 def _not_passed(
     found: Shifts, question: Question, trials: Sequence[Trial], runs: Sequence[Run], common: dict[str, Any]
 ) -> str:
-    """Why the shifts do not decide about the claim, whatever they cost; empty if they do."""
+    """Say why the shifts decide nothing about the claim, whatever they cost; return an empty text if they decide."""
     if common["unseen"]:
         return f"{common['unseen']} can't be looked into"
     why = found.open or untried(question, runs[0])

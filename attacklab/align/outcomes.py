@@ -39,9 +39,9 @@ Shift = Mapping[UnitKey, float]
 
 
 class Unit(NamedTuple):
-    """One number of a draw, whose shifts have a cost."""
+    """One number of a draw, which can be shifted at a cost."""
 
-    key: UnitKey
+    key: UnitKey  # the draw's key, and the index of the number in it
     law: Law
     scale: float
     is_integer: bool
@@ -56,7 +56,7 @@ class Trial:
 
 
 class Exhausted(Exception):
-    """No more runs are to be made for this pair."""
+    """Raised when a pair has used up its runs."""
 
 
 @dataclass
@@ -82,7 +82,7 @@ class Counted:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """Whether a release tells two inputs apart.
+    """The question whether a release tells two inputs apart.
 
     Attributes:
         give: runs the release on an input.
@@ -134,7 +134,7 @@ class Question:
 
 
 def units_of(draw: Draw) -> list[Unit]:
-    """The numbers of a draw."""
+    """Return a `Unit` for each number of a draw."""
     values = np.asarray(draw.value)
     scales = np.broadcast_to(np.asarray(draw.scale, dtype=float), values.shape).reshape(-1)
     is_integer = values.dtype.kind in "iu"
@@ -173,7 +173,7 @@ def unseen_draws(runs: Sequence[Run], trials: Sequence[Trial]) -> str:
 
 
 def fixed_among(runs: Sequence[Run]) -> frozenset[Key]:
-    """The draws that are the same in two runs with fresh draws, because the code seeds them."""
+    """Return the keys of draws that are the same in two runs with fresh draws, because the code seeds them."""
     first, second = runs
     states = {draw.key: draw.state for draw in second.draws if draw.may_be_fixed}
     return frozenset(draw.key for draw in first.draws if draw.may_be_fixed and states.get(draw.key) == draw.state)
@@ -213,7 +213,7 @@ def outcomes(question: Question, runs: Sequence[Run], seed: int) -> Iterator[Tri
 
 
 def _thresholds(question: Question, run: Run, place: int, put: Sequence[Trial]) -> Iterator[Trial]:
-    """The outcomes on both sides of each threshold that a uniform draw is compared to."""
+    """Yield the outcomes on both sides of each threshold that a uniform draw is compared to."""
     for low, high in itertools.pairwise(put):
         sides = [low, high]
         if any(one.run.by_key().get(run.draws[place].key) != place for one in sides):
@@ -233,7 +233,7 @@ def _thresholds(question: Question, run: Run, place: int, put: Sequence[Trial]) 
 
 
 def untried(question: Question, run: Run) -> str:
-    """Why too few outcomes were tried for a pass; empty if there were enough."""
+    """Say why the outcomes that were tried are too few for a pass; return an empty text if they are enough."""
     if not run.draws:
         return "no draws were recorded"
     others = [draw for _, draw in question.others(run)]
@@ -254,7 +254,7 @@ def _move(unit: Unit, by: float) -> float:
 
 
 def _elsewhere(draw: Draw) -> Iterator[Any]:
-    """Yield other values that a uniform draw or a choice could have taken."""
+    """Yield other values of a draw, if it is uniform or a choice, each with one number changed."""
     values = np.asarray(draw.value)
     if draw.among and draw.among[-1] - draw.among[0] >= sys.maxsize:
         return  # as the bits of a seed have: more than a length can hold

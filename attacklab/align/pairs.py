@@ -28,7 +28,7 @@ MOST_SUMMED = 1024
 
 
 def pairs_of(target: Target) -> Iterator[NeighbouringPair]:
-    """The pairs to try on a target: its own pairs first, then pairs that fit its domain and kind."""
+    """Yield the pairs to try on a target: its own pairs first, then pairs that fit its domain and kind."""
     yield from target.pairs
     families: list[Iterable[NeighbouringPair]] = []
     if target.domain is not None and target.domain.shape is not None:
@@ -56,7 +56,7 @@ def _interleaved(families: Sequence[Iterable[NeighbouringPair]]) -> Iterator[Nei
 
 
 def _by_change(pairs: Iterable[NeighbouringPair]) -> Iterator[NeighbouringPair]:
-    """Yield one pair of each change in turn; a change is how many numbers of a vector go up, and how many go down."""
+    """Yield one pair of each kind in turn. Kinds differ in how many numbers of a vector go up, and how many go down."""
     changes = defaultdict[Any, list[NeighbouringPair]](list)
     for pair in pairs:
         change = None
@@ -68,7 +68,7 @@ def _by_change(pairs: Iterable[NeighbouringPair]) -> Iterator[NeighbouringPair]:
 
 
 def _records(target: Target, lower: float, upper: float) -> Iterator[NeighbouringPair]:
-    """Yield datasets of records at the bounds and between, of sizes at which a sum of them rounds or wraps around."""
+    """Yield pairs of datasets with records at the bounds and between, of sizes at which sums round or wrap around."""
     relations = (Relation.ADD_REMOVE, Relation.SUBSTITUTE) if target.relation is None else (target.relation,)
     ordinary = Domain(shape=Records(least=1, most=MOST_RECORDS), bounds=(lower, upper)).pairs(target.relation)
     wrapping = [math.ceil(2**bits / abs(upper)) for bits in (7, 15) if 2**bits < MOST_SUMMED * abs(upper)]
@@ -85,7 +85,7 @@ def _records(target: Target, lower: float, upper: float) -> Iterator[Neighbourin
 
 
 def _changed(records: NDArray[np.float64], place: int, value: float, by: Relation) -> NeighbouringPair:
-    """Pair a dataset with one in which the record at `place` is deleted or replaced, as `by` says."""
+    """Pair a dataset with a neighbour: the record at `place` is deleted, or replaced (by `value` if that differs)."""
     if by is Relation.ADD_REMOVE:
         return NeighbouringPair(records, np.delete(records, place), by)
     other = records.copy()

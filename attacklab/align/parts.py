@@ -47,7 +47,7 @@ class Parts:
     Attributes:
         numbers: finite floats and integers, by their place.
         rest: all other parts, and the types of the numbers, in a form that can be compared.
-        unseen: the part that can't be looked into; empty if there is none.
+        unseen: the place of a part that can't be looked into; empty if there is none.
         rounding: the relative error that rounding may cause in sums of these numbers.
     """
 
@@ -87,19 +87,19 @@ def parts_of(output: Any) -> Parts:
 
 
 def close(first: Any, second: Any, rounding: float = ROUNDING) -> Any:
-    """Whether numbers are equal but for rounding."""
+    """Whether two numbers (or arrays, element by element) are equal up to rounding."""
     return np.abs(first - second) <= rounding * (np.abs(first) + np.abs(second) + 1.0)
 
 
 def same(first: Parts, second: Parts) -> bool:
-    """Whether two outputs are equal, but for rounding."""
+    """Whether two outputs are equal up to rounding."""
     if first.rest != second.rest or first.numbers.keys() != second.numbers.keys():
         return False
     return not first.numbers or bool(np.all(close(first.vector(), second.vector(), first.rounding)))
 
 
 def rounded(output: Any, grid: float, depth: int = DEEPEST) -> Any:
-    """An output with its floats rounded to a grid, in the same containers; other objects become dicts of parts."""
+    """Return an output with its floats rounded to multiples of `grid`. Objects and texts with floats become dicts."""
     if isinstance(output, float | np.floating) and math.isfinite(output):
         return type(output)(round(float(output) / grid) * grid)
     if type(output) is np.ndarray and output.dtype.kind == "f":
@@ -112,7 +112,7 @@ def rounded(output: Any, grid: float, depth: int = DEEPEST) -> Any:
 
 
 def _has_no_fraction(output: Any) -> bool:
-    """Whether no finite number in an output has a fraction, as its type or its text says."""
+    """Whether an output (not a finite float, not a container) has no number with a fraction, by its type or text."""
     if isinstance(output, str):
         return NUMBER.search(output) is None
     return output is None or isinstance(output, bool | int | float | np.generic | np.ndarray | bytes)
@@ -138,7 +138,7 @@ Leaves = Iterator[tuple[str, Any]]
 
 
 def _leaves(value: Any, place: str, depth: int) -> Leaves:
-    """Each part of a value, with its place; a value that raises when it is read is one `_Unseen` part."""
+    """Yield each part of a value as (place, part). A value that raises when it is read is one `_Unseen` part."""
     try:
         yield from list(_elements(value, place, depth))
         if not isinstance(value, type) and (type(value) not in _TYPED or hasattr(value, "__dict__")):
@@ -198,7 +198,7 @@ def _in_array(value: Any, place: str, depth: int) -> Leaves:
 
 
 def _in_object(value: Any, place: str, depth: int) -> Leaves:
-    """What an object shows: as an array, as a buffer, by its attributes, or by its text."""
+    """Yield the parts of an object, read as an array, a buffer or a partial function, or else by its name or text."""
     if hasattr(value, "detach") and hasattr(value, "numpy"):
         yield from _leaves(value.detach().cpu().numpy(), place, depth + 1)
     elif hasattr(value, "to_numpy") and hasattr(value, "index"):
@@ -215,7 +215,7 @@ def _in_object(value: Any, place: str, depth: int) -> Leaves:
 
 
 def _by_name(value: Any, place: str) -> Leaves:
-    """The name, the type or the text by which an object that is not a container is compared."""
+    """Yield the name, the type or the text by which an object that is not a container is compared."""
     if isinstance(value, _HOLDS_NO_DATA):
         yield place, type(value).__name__
     elif isinstance(value, type) or callable(value):
@@ -230,7 +230,7 @@ def _by_name(value: Any, place: str) -> Leaves:
 
 
 def _carried(value: Any, place: str, depth: int) -> Leaves:
-    """The attributes of an object, and the value that a mapping gives for missing keys."""
+    """Yield the parts of an object's attributes, and of a mapping's `default_factory`."""
     if isinstance(value, _HOLDS_NO_DATA) or callable(value) or depth >= DEEPEST or hasattr(value, "detach"):
         return
     default = getattr(value, "default_factory", None)
@@ -243,7 +243,7 @@ def _carried(value: Any, place: str, depth: int) -> Leaves:
 
 
 def _is_found_by_name(value: Any) -> bool:
-    """Whether its module and name lead to this function or class, so that it is the same in every run."""
+    """Whether a function or class is found under its module and name, so that it is the same in every run."""
     found: Any = sys.modules.get(getattr(value, "__module__", None) or "builtins")
     for name in getattr(value, "__qualname__", "").split("."):
         found = getattr(found, name, None)

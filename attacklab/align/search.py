@@ -18,7 +18,7 @@ LONGEST = 12
 
 
 class _TooDearError(Exception):
-    """A pair costs more than is claimed; raised so that Hypothesis looks for a smaller one."""
+    """Raised if a pair costs more than is claimed, so that Hypothesis looks for a smaller one."""
 
 
 def searched(

@@ -28,7 +28,7 @@ Doubles = NDArray[np.float64]
 
 
 def candidates(question: Question, trial: Trial, base: Shift) -> Iterator[Shift]:
-    """Yield shifts that may restore the output at an outcome, as additions to `base`."""
+    """Yield shifts that may restore the output at an outcome. Each is the sum of `base` and another shift."""
     units = question.units(trial.run)[:MOST_ALONE]
     unmoved = question.answer(trial, base)
     has_same_numbers = unmoved.parts.numbers.keys() == trial.parts.numbers.keys()
@@ -111,7 +111,7 @@ def _by_numbers(question: Question, trial: Trial, unmoved: Trial, units: Sequenc
 
 
 def cheapest(rates: Doubles, wanted: Doubles, units: Sequence[Unit]) -> Doubles | None:
-    """Solve rates·x = wanted for shifts x in scales: Σ|x| is least, or |x| if all are Gaussian; None if unsolvable."""
+    """Return x (in scales) with rates·x = wanted and least Σ|xᵢ| (Σxᵢ² if all are Gaussian); None if there is none."""
     if all(unit.law is Law.GAUSSIAN for unit in units):
         made = np.linalg.lstsq(rates, wanted, rcond=1e-9)[0]
         return np.asarray(made) if np.allclose(rates @ made, wanted, rtol=1e-6, atol=1e-9) else None
@@ -127,7 +127,7 @@ def cheapest(rates: Doubles, wanted: Doubles, units: Sequence[Unit]) -> Doubles 
 
 
 def _sharpened(question: Question, trial: Trial, made: Shift, units: Sequence[Unit]) -> Iterator[Shift]:
-    """If `made` shifts one draw and restores a rounded output, yield the exact shifts that the edges give."""
+    """If `made` shifts one draw and restores the output up to rounding, yield the exact shifts that the edges give."""
     if len(made) == 1:
         ((key, by),) = made.items()
         unit = next(unit for unit in units if unit.key == key)

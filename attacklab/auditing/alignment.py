@@ -46,23 +46,23 @@ NAME = "alignment"
 FLAW = "the code around the noise loses more than is claimed"
 
 CONFIRMING = 400
-"""Number of fresh outputs of each input that confirm a part without noise."""
+"""The number of fresh outputs on each input by which a part that seems to have no noise is tested."""
 
 GRAIN = 1e-3
-"""Floats are rounded to this part of the least scale of noise or of the output: far above their own low bits."""
+"""Floats are rounded to `GRAIN` times the noise's least scale (or the output's spread), far above their low bits."""
 
 MOST_PAIRS, MOST_RUNS = 50, 20_000
 """Most pairs that are aligned, and the number of runs after which no new pair is begun."""
 
 MOST_SAMPLED, SHORT_ROUND, SAMPLED_TRIALS = 3, 1_000, 30_000
-"""The most pairs, among those not aligned, that the black box samples; the trials of an event in its two rounds."""
+"""The most unaligned pairs that the black box samples, and the trials of an event in its first and second round."""
 
 Audit: TypeAlias = Callable[..., Sequence[Finding]]
 """A function that audits by samples, such as `referee.audit`."""
 
 
 class _TooSlow(BaseException):
-    """The time ran out before a sample was drawn; not an `Exception`, so that no handler takes it for the target's."""
+    """Raised if no time is left for a sample. It is not an `Exception`, so that it is not taken for the target's."""
 
 
 @dataclass
@@ -71,30 +71,30 @@ class _Study:
 
     target: Target
     seed: int
-    until: float
-    runs: int = 0
+    until: float  # the value of `own_seconds` after which no pair is begun
+    runs: int = 0  # how often the target has been run
     examined: list[tuple[NeighbouringPair, Examined]] = field(default_factory=list)
-    dropped: str = ""
+    dropped: str = ""  # text that says how many pairs were not examined, and why; empty if all were
 
     def give(self, input_: Any, draws: Draws) -> Run:
-        """Run the target once."""
+        """Run the target once on an input, with these draws."""
         self.runs += 1
         return run(lambda input_, rng: next(iter(self.target.release(input_, 1, rng))), input_, draws)
 
     def spent(self) -> str:
-        """Why no more pairs are begun: the runs or the time are used up. Empty if more may be begun."""
+        """Say why no more pairs are begun (the runs or the time are used up); return an empty text if more may be."""
         if self.examined and self.runs >= MOST_RUNS:
             return f"after {MOST_RUNS:,} runs"
         return "as the time was up" if self.examined and own_seconds() > self.until else ""
 
     def look_at(self, pair: NeighbouringPair) -> Examined:
-        """Examine a pair, and keep the result."""
+        """Examine a pair, keep the result and return it."""
         made = examine(self.give, pair.first, pair.second, self.target.claim, self.seed)
         self.examined.append((pair, made))
         return made
 
     def worst(self) -> list[tuple[NeighbouringPair, Examined]]:
-        """The pairs whose noise could not be aligned: the worst status first, then the largest cost."""
+        """Return the pairs that could not be aligned, with their results: worst status first, then largest cost."""
         without = [(pair, made) for pair, made in self.examined if made.status > Status.ALIGNED]
         return sorted(without, key=lambda one: (-one[1].status, -_size(one[1].cost)))
 
@@ -164,7 +164,7 @@ def _look(study: _Study, pairs: Sequence[NeighbouringPair]) -> None:
 
 
 def _certain(study: _Study, alpha: float) -> Finding | None:
-    """A finding that refutes the claim without the black box; None if there is none."""
+    """Return a finding that refutes the claim without the black box; None if there is none."""
     for pair, made in study.worst():
         if made.status is Status.VIOLATED:
             return _finding(study, Verdict.VIOLATED, made.reason, pair, made)
@@ -242,7 +242,7 @@ def _sampled(study: _Study, site: Site, audit: Audit, rounds: Sequence[int], alp
 
 
 def _rounded(study: _Study, pairs: Sequence[NeighbouringPair], scale: float | None) -> Target:
-    """A target that rounds every float in its outputs; without a scale, it rounds nothing.
+    """Return the target with all floats of its outputs rounded to multiples of `GRAIN * scale`, if `scale` is not None.
 
     It draws one output, then doubles the number of outputs, and checks the time before each step. Python's, numpy's and
     torch's global generators are seeded, for code that draws from them.
@@ -301,7 +301,7 @@ def _finding(
 
 
 def _own_line(made: Examined) -> Site:
-    """The source line of the draw whose shift costs most; if no cost is known, of the first draw."""
+    """Return the line of the draw whose shift costs most; if no cost is known, the line of the first draw."""
     if by_unit := made.by_unit:
         return max(by_unit, key=by_unit.__getitem__).key[0][0]
     return made.run.draws[0].site if made.run.draws else NOWHERE

@@ -23,10 +23,11 @@ STEPS: tuple[int, ...] = tuple(factor * 10**power for power in range(7) for fact
 """The numbers of trials that there may be time for."""
 
 FAST, PRICES = 1e-5, ((1e-6, 2e-7), (1e-5, 3e-6))
-"""Outputs that take less have a fixed price, for vectorised code or for a call in Python: (below, price)."""
+"""An output that takes fewer seconds than `FAST` is charged a price of `PRICES`, pairs (below, price): the price of the
+first pair whose `below` exceeds its seconds. The first pair is for vectorised code, the second for a call in Python."""
 
 MEASURED, SHARE = 1_000, 500
-"""Timed calls get longer until they draw this number of outputs, or take the seconds divided by the second number."""
+"""Timed calls draw more and more outputs, up to `MEASURED` of them or 1/`SHARE` of the audit's seconds."""
 
 
 class Clock:
@@ -54,7 +55,7 @@ class Clock:
         return min(self._rates.values(), default=math.inf)
 
     def rate_on(self, input_: Any) -> float:
-        """Return the least seconds that an output took on inputs of this size; `rate` before one was drawn there."""
+        """Return the least seconds that an output took on inputs of this size; `rate` if none was drawn on them."""
         return self._rates.get(_size(input_), self.rate)
 
     def keep_half(self) -> None:

@@ -33,7 +33,7 @@ PAIRS, OUTPUTS, MOST_OUTPUTS = 100, 64, 1 << 14
 INSTALLED = re.compile(
     r"[/\\](site|dist)-packages[/\\]|[/\\]lib[/\\]python3|" + re.escape(str(Path(__file__).parents[1]))
 )
-"""Folders whose code is not the target's, this package among them."""
+"""Matches paths of code that is not the target's: installed packages, Python's own library and this package."""
 
 VARY = "If it is, give a pair on which its outputs vary"
 

@@ -20,18 +20,18 @@ FAILS, LITTLE_NOISE, LATTICE, ROUNDING = "fails", "little_noise", "lattice", "ro
 """The names of the flaws that an attack may come across whatever it looks for."""
 
 NAMES: Mapping[str, str] = {FAILURE: FAILS, TOO_LITTLE: LITTLE_NOISE, ON_LATTICE: LATTICE, ROUNDED: ROUNDING}
-"""The line by which findings state each of those flaws, mapped to the flaw's name."""
+"""Maps the text by which a finding states one of those flaws to the flaw's name."""
 
 EXPONENTS = range(-1021, 971)
-"""The exponents of the grids that `exactdp` has."""
+"""The exponents e for which `exactdp` has a grid of step 2^e."""
 
 MOST_STEPS = 2**44
-"""Noise of more steps than that may not fit such a grid."""
+"""Noise may not fit such a grid if its scale is more than this number of steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Something to read."""
+    """A publication that explains a flaw."""
 
     title: str  # author, year and title
     url: str
@@ -49,7 +49,7 @@ class Weakness:
 
     @property
     def url(self) -> str:
-        """The address of its description."""
+        """The URL of the weakness's description."""
         return f"https://cwe.mitre.org/data/definitions/{self.number}.html"
 
     def __str__(self) -> str:
@@ -66,15 +66,15 @@ class Flaw:
     sentence: str  # what it is, in at most 40 characters
     weakness: Weakness
     what: str  # what it is, in a few sentences
-    example: str  # about ten lines of Python that have it; they end in a `target`
+    example: str  # about ten lines of Python that have the flaw; the last one defines `target`
     leak: str  # why it breaks a claim
     repair: str  # the usual repair, in one line
-    read: tuple[Source, ...]  # what explains it further, the first of them first
+    read: tuple[Source, ...]  # publications that explain it further; the first is the one to read first
 
 
 @functools.cache
 def catalogue() -> Mapping[str, Flaw]:
-    """All flaws by their names."""
+    """Return all flaws of `flaws.toml`, by name."""
     data = tomllib.loads(resources.files("attacklab.auditing").joinpath("flaws.toml").read_text(encoding="utf-8"))
     sources = {name: Source(*source) for name, source in data.pop("sources").items()}
     weaknesses = {int(number): Weakness(int(number), title) for number, title in data.pop("weaknesses").items()}
@@ -95,13 +95,13 @@ def flaw_of(finding: Finding) -> Flaw | None:
 
 
 def explained(finding: Finding, target: Target) -> Finding:
-    """Return the finding; if it shows a known flaw, with the call that repairs the target."""
+    """Return the finding. If it refutes the claim by a known flaw, it gets the call that repairs the target."""
     known = finding.refutes and flaw_of(finding) is not None
     return replace(finding, repair_code=exact_call(target)) if known else finding
 
 
 def exact_call(target: Target) -> str:
-    """A call of the library `exactdp` that does what a target does and claims no more; empty if none is known.
+    """Return the text of an `exactdp` call that does what a target does and claims no more; empty if none is known.
 
     The step is about a thousandth of the sensitivity, or of the range of a record.
     """
@@ -133,7 +133,7 @@ def _noise_call(given: str, step: str, delta: float, *, integers: bool) -> str:
 
 
 def _double(value: float, *, up: bool) -> float:
-    """The nearest double that is not below a value, or not above it."""
+    """Return the nearest double that is at least `value` if `up`, otherwise the nearest that is at most `value`."""
     double = float(value)
     is_beyond = double < value if up else double > value
     return math.nextafter(double, math.inf if up else 0.0) if is_beyond else double

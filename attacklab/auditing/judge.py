@@ -74,7 +74,7 @@ EARLY = 4
 """How many times earlier than expected the evidence is first looked at."""
 
 SUSPICIOUS = 20.0
-"""Odds against the claim; if it is true, fresh trials reach them in at most one case in this number. See `betting`."""
+"""Odds against the claim. If the claim is true, fresh trials reach odds of x with probability at most 1/x."""
 
 PLAUSIBLE = 0.2
 """The error probability of an interval of plausible rates, half of it on either side: about 1.3 standard errors."""
@@ -95,7 +95,7 @@ class Rules:
     seed: int  # what all randomness is derived from
     spend_all: bool = False  # whether to go on to the last trial whatever has been seen before
     enough: int | None = None  # after this many trials no more are drawn unless they may still refute the claim
-    report: Callable[[str], object] = lambda _: None  # is told after every batch how far the audit is
+    report: Callable[[str], object] = lambda _: None  # called after every batch with a line: how far the audit has come
 
     @property
     def target(self) -> Target:
@@ -134,8 +134,8 @@ class PlannedScenario:
     attack: Attack
     scenario: Scenario  # its inputs are as the target takes them
     output_bytes: int  # about how many bytes an output has, as the attack's probes showed
-    number: int  # its place among those of the attack
-    scenarios: int  # how many the attack has
+    number: int  # its place among the attack's scenarios, from 0
+    scenarios: int  # the number of the attack's scenarios
 
     @functools.cached_property
     def claim(self) -> Claim | None:
@@ -152,7 +152,7 @@ class PlannedScenario:
 
     @property
     def is_beyond_claim(self) -> bool:
-        """Whether the inputs are farther apart than the claim covers; what they show is noted, but refutes nothing."""
+        """Whether the inputs are farther apart than the claim covers. What they show is noted, but refutes nothing."""
         return self.rules.target.exceeds_sensitivity(self.scenario.pair)
 
     @property
@@ -297,13 +297,13 @@ class PlannedScenario:
         return self.finding(verdict, reason, flaw=flaw, claim=claim, alpha=alpha, evidence=samples)
 
     def flaw(self, event: Event) -> str:
-        """The flaw that is shown if this event refutes the claim."""
+        """Return the flaw that is shown if this event refutes the claim."""
         return event.flaw or self.attack.flaw
 
     def samples(
         self, claim: Claim, event: Event, judged_at: PrivacyClaim, counts: Counts, assessment: Assessment
     ) -> Samples:
-        """What samples showed of an event that was judged at a point of the claim."""
+        """Return the part of a finding that samples give: the event, its counts, and bounds at the point judged."""
         at = None if judged_at == claim else judged_at
         told: dict[str, Any] = {"event": event.description, "code": event.line, "judged_at": at}
         return Samples(**told, **assessment.bounds, ceiling=claim.ceiling, counts=counts, answers=self.answers)
@@ -311,7 +311,7 @@ class PlannedScenario:
 
 @functools.lru_cache(maxsize=64)
 def points_of(claim: Claim) -> tuple[PrivacyClaim, ...]:
-    """The points of a claim's profile at which an event may be judged, as `Claim.at` gives them.
+    """Return the points of a claim's profile at which an event may be judged, as `Claim.at` gives them.
 
     They are kept, because they are the same for every scenario and some claims take long to find them.
     """
@@ -336,7 +336,7 @@ def _base_rate(counts: Counts) -> float:
 def _undecided(
     claim: Claim, judged_at: PrivacyClaim, counts: Counts, trials: int, alpha: float, detectable: float | None
 ) -> tuple[Verdict, str, bool]:
-    """Return the verdict on a claim not refuted, a reason that says what to do, and whether no trials could decide."""
+    """Return the verdict on a claim not refuted, the reason (what to do), and whether no number of trials decides."""
     if detectable is not None:
         reason = (
             f"not refuted; an advantage of {upper_text(detectable)} on this event would have been detected "

@@ -37,25 +37,25 @@ from attacklab.model.findings import FAILURE, Counts, Finding, Verdict, lower_te
 from attacklab.model.floats import require_ieee_arithmetic
 
 CHOOSING_DOUBT = 100.0
-"""Events are chosen by a bound at an α that is smaller by this factor: the best of many has been lucky, a rare event
-most of all. Where that bound is 0 for several events, the bound at α decides, and then the rates that were seen."""
+"""Events are compared by their bounds at α divided by this factor, because the best of many events has been lucky, a
+rare one most of all. Ties are broken by the bounds at α, then by the bounds at 1/2."""
 
 FINALISTS = 4
 """How many scenarios are counted again."""
 
 AGAIN = 2
-"""They are counted again on one trial for this many that will judge."""
+"""The second count takes `trials // AGAIN` trials, where `trials` is the number that will judge."""
 
 
 @dataclass(frozen=True)
 class _Bet:
-    """An event of a scenario, how its bound is read, what it seems to show, and how it is drawn."""
+    """An event of a scenario that may be judged, and the bound on ε that it promises."""
 
     planned: PlannedScenario
     event: Event
     reading: Reading
-    shown: tuple[float, ...]  # the ε of one answer, with less and less doubt, so that what shows none can be compared
-    one_by_one: bool
+    shown: tuple[float, ...]  # estimated bounds on the ε of one answer, at α/`CHOOSING_DOUBT`, at α and at 1/2
+    one_by_one: bool  # whether each output is drawn by a call of its own
 
 
 def largest_epsilon(rules: Rules, attacks: Sequence[Attack], *, trials: int, alpha: float) -> list[Finding]:
@@ -109,7 +109,7 @@ def _chosen(planned: PlannedScenario, trials: int, alpha: float) -> _Bet | Findi
 
 
 def _judged(bet: _Bet, trials: int, alpha: float) -> Finding:
-    """Judge a bet on a fresh sample."""
+    """Judge the event of a bet on a fresh sample of `trials` trials, and return the finding."""
     planned = bet.planned
     claim = planned.rules.target.claim.composed(planned.answers)
     judged = claim.nominal
@@ -138,7 +138,7 @@ def _judged(bet: _Bet, trials: int, alpha: float) -> Finding:
 
 
 def _counted(planned: PlannedScenario, sample: Sample) -> tuple[list[Counts], bool]:
-    """The counts of the events, and whether each output was drawn by its own call, as all are once a call failed."""
+    """Return each event's counts, and whether each output had its own call (it had if a call for many raised)."""
     try:
         (counts,) = planned.looks(sample)
     except Refused:

@@ -27,11 +27,11 @@ UNKNOWN = 400.0
 """The extremeness of unknown inputs, and of inputs with NaN, an infinity or −0.0: larger than for other doubles."""
 
 ON_EXTREMES = frozenset(attack.name for attack in (INTEGER_CAST, MISSING_CLIP, SPECIAL_VALUES, SUM_SENSITIVITY))
-"""Attacks on flaws that show on inputs which are out of the ordinary, by events that too little noise shows as well."""
+"""The names of attacks on flaws that show on unusual inputs only. Too little noise shows in the same events."""
 
 
 def extremeness(pair: Mapping[str, Any] | None) -> float:
-    """How far from ordinary the inputs of a pair are.
+    """Return how far from ordinary the inputs of a pair are.
 
     Args:
         pair: as `findings.described_pair` gives it.
@@ -47,15 +47,16 @@ def extremeness(pair: Mapping[str, Any] | None) -> float:
 
 
 def best(findings: Sequence[Finding]) -> Finding | None:
-    """Return the finding that represents all that refute a claim: on ordinary inputs, with an event that tells why.
+    """Return the finding that represents all that refute a claim; None if none does.
 
-    Among equals it is the one with the fewest trials, then the one with the most evidence.
+    A proof comes first, then a finding on ordinary inputs, then one by an attack other than the black box. Among equals
+    the least extreme inputs come first, then the fewest trials, then the most evidence.
     """
     return min((finding for finding in findings if finding.refutes), key=_rank, default=None)
 
 
 def supported(findings: Sequence[Finding], target: Target) -> list[Finding]:
-    """The findings of one audit, each with the flaw that all of them together support, its weakness and its repair."""
+    """Return the findings of one audit, each with the flaw that they support together and the call that repairs it."""
     named = [replace(finding, flaw=TOO_LITTLE) if _is_on_ordinary_inputs(finding) else finding for finding in findings]
     if any(finding.flaw == TOO_LITTLE and _is_plain(finding.pair) for finding in named):
         named = [replace(finding, flaw=TOO_LITTLE) if _is_on_extremes(finding) else finding for finding in named]
@@ -79,7 +80,7 @@ def _is_on_extremes(finding: Finding) -> bool:
 
 
 def _is_on_ordinary_inputs(finding: Finding) -> bool:
-    """Whether ordinary inputs refute the claim, although special values were looked for."""
+    """Whether a finding of the attack on special values refutes the claim, but on ordinary inputs."""
     return _is_on_extremes(finding) and finding.attack == SPECIAL_VALUES.name and extremeness(finding.pair) <= ORDINARY
 
 
@@ -100,7 +101,7 @@ def _numbers(described: Mapping[str, Any]) -> Iterator[float | int]:
 
 
 def _places(number: float | int) -> float:
-    """The decimal places that it takes to write a number, besides the first one."""
+    """Return how many decimal places a number takes besides the units; `UNKNOWN` for NaN, an infinity and −0.0."""
     if not math.isfinite(number) or (number == 0 and math.copysign(1.0, number) < 0):
         return UNKNOWN
     _, digits, exponent = Decimal(repr(number)).normalize().as_tuple()

@@ -186,7 +186,7 @@ def _audited(
     again: Again,
     spec: str | None,
 ) -> list[Finding]:
-    """The findings of all attacks; the alignment's come first."""
+    """Run all attacks and return their findings; the findings of the alignment come first."""
     sampling = [attack for attack in attacks if not isinstance(attack, AlignmentAttack)]
     first: list[Finding] = []
     if len(sampling) < len(attacks):
@@ -216,7 +216,7 @@ def _line(spec: str | None, target: str, attacks: Sequence[Attack] | None, setti
 
 
 def _named(turns: Sequence[Turn], target: Target, spec: str | None) -> list[Finding]:
-    """The findings so far, each with its flaw; one that refutes the claim also gets `spec`, which loads the target."""
+    """Return the findings so far, each with its flaw, and with `spec`, which loads the target, if it is VIOLATED."""
     findings = supported([finding for turn in turns for finding in turn.findings], target)
     return [
         replace(finding, spec=spec or "") if finding.verdict is Verdict.VIOLATED else finding for finding in findings
@@ -260,7 +260,7 @@ def _aligned(
 def _turns(
     rules: Rules, attacks: Sequence[Attack], alpha: float, trials: int | None, seconds: float | None, again: Again
 ) -> list[Turn]:
-    """The attacks with their shares of α; with a given number of trials, each has already found its scenarios."""
+    """Return a turn for each attack, with its share of α. If `trials` is given, the scenarios are found already."""
     clock = None if trials else Clock(seconds or DEFAULT_SECONDS, rules.draws)
     turns = [Turn(attack, sized(attack, trials or STEPS[0]), rules, clock, again) for attack in attacks]
     trying = [isinstance(turn.plan, tuple) if trials else turn.applies for turn in turns]
@@ -300,14 +300,14 @@ class Turn:
     """One attack in an audit, and what it found."""
 
     attack: Attack
-    learned: Attack  # it, learning from as many outputs as `trials` warrant
+    learned: Attack  # the attack, with a learning sample whose size suits `trials`
     rules: Rules
-    clock: Clock | None  # None where no time is kept
+    clock: Clock | None  # None if the budget is a number of trials
     again: Again
     alpha: float = 1.0  # the attack's part of α
     trials: int = 0  # the most outputs of either input on which an event was judged
     findings: tuple[Finding, ...] = ()
-    seconds: float = math.inf  # how long it may take, where a time is kept
+    seconds: float = math.inf  # how long it may take; infinite if the budget is a number of trials
 
     @property
     def applies(self) -> bool:
@@ -395,7 +395,7 @@ class Turn:
 
 
 def shares(attacks: Sequence[Attack], trying: Sequence[bool], alpha: float) -> list[float]:
-    """The α of each attack. Over the attacks that have something to try, they add up to at most the run's α.
+    """Return the α of each attack. Over the attacks that are `trying`, they add up to at most the run's α.
 
     The black box gets `BLACK_BOX_SHARE` of the run's α where other attacks have something to try too, because it looks
     for every flaw that none of them was written for. The others split the rest evenly.

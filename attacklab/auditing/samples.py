@@ -46,12 +46,12 @@ REDRAWN = 64
 
 FIRST_LOOK = 64
 GROWTH, CHOOSING_GROWTH = 1.5, 2.0
-"""The evidence is looked at after `FIRST_LOOK` trials, and then each time their number has grown by this factor; while
-choosing, when many events are looked at, by the second one."""
+"""The evidence is looked at after `FIRST_LOOK` trials, and then each time their number has grown by the factor `GROWTH`
+(by `CHOOSING_GROWTH` while an event is chosen, because then many events are looked at)."""
 
 FIRST_BATCH = 1 << 12
-"""A batch holds no more trials than this, or than were drawn before it, unless all trials are to be spent. So a slow
-target is noticed before it is asked for many outputs at once."""
+"""A batch has at most max(`FIRST_BATCH`, number of trials before it) trials, unless all trials are to be spent. So a
+slow target is noticed before it is asked for many outputs at once."""
 
 
 class Role(enum.IntEnum):
@@ -67,8 +67,8 @@ class Batch:
     """A part of a sample."""
 
     number: int  # its place in the sample, from 0
-    rows: int  # its trials
-    done: int  # the sample's trials up to the end of this batch
+    rows: int  # the number of trials in it
+    done: int  # the number of trials in the sample up to the end of this batch
     looked_at: bool  # whether the evidence is looked at after it
 
 
@@ -80,10 +80,10 @@ class Sample:
     scenario: Scenario
     number: int  # the scenario's place among those of the attack
     role: Role
-    events: tuple[Event, ...]  # to count; `REFUSES` is the one that the target fails
-    trials: int  # the most to draw
+    events: tuple[Event, ...]  # the events to count; `REFUSES` stands for a failure of the target
+    trials: int  # the most trials to draw
     spend_all: bool  # whether the evidence is looked at after the last trial only
-    output_bytes: int = NUMBER_BYTES  # about how large an output is; a batch holds fewer if they are large
+    output_bytes: int = NUMBER_BYTES  # about how large an output is; a batch holds fewer outputs if they are large
     first_look: int = FIRST_LOOK  # before this many trials the evidence is not looked at
     one_by_one: bool = False  # whether each output is drawn by a call of its own, in which the target may fail
 
@@ -93,7 +93,7 @@ class Sample:
         return self.one_by_one or self.scenario.sees_failures
 
     def batches(self) -> Iterator[Batch]:
-        """All batches of the sample, in order."""
+        """Yield the batches of the sample, in order."""
         step = max(1, min(BATCH_OUTPUTS, BATCH_BYTES // self.output_bytes) // self.scenario.answers)
         done = number = 0
         for look in self._looks():
@@ -104,7 +104,7 @@ class Sample:
                 number += 1
 
     def _looks(self) -> Iterator[int]:
-        """The numbers of trials after which the evidence is looked at: from a fixed sequence, then all of them."""
+        """Yield the numbers of trials after which the evidence is looked at. They grow, and the last is `trials`."""
         growth = CHOOSING_GROWTH if self.role is Role.CHOOSE else GROWTH
         look = self.trials if self.spend_all else FIRST_LOOK
         while look < self.trials:
@@ -118,10 +118,10 @@ class Sample:
 class _Drawn:
     """The outputs for one input in a batch."""
 
-    answered: Outputs  # of the trials in which no call raised, one row a trial
-    raised: NDArray[np.bool_]
-    failed: NDArray[np.bool_]  # the trials in which a call raised, or gave NaN
-    refused: str | None = None  # what the first call said, where all raised
+    answered: Outputs  # the outputs of the trials in which no call raised, one row a trial
+    raised: NDArray[np.bool_]  # for each trial, whether a call raised
+    failed: NDArray[np.bool_]  # for each trial, whether a call raised or gave NaN
+    refused: str | None = None  # the error of the first call, if every call raised
 
 
 @contextlib.contextmanager
@@ -172,7 +172,7 @@ def counted(sample: Sample, draws: Draws, seed: int) -> Generator[tuple[Batch, t
 
 
 def replays(sample: Sample, draws: Draws, seed: int) -> bool:
-    """Whether the target gives the same outputs again under the same seed, on the first input; True if it fails."""
+    """Whether the target gives the same outputs again under the same seed, on the first input. True if it raises."""
     redrawn = seed_of(seed, sample.attack, sample.number, Role.PROBE, 0, 0)
     request = Request(sample.scenario.pair.first, REDRAWN, redrawn)
     try:
@@ -219,7 +219,7 @@ def _failed(outputs: Outputs) -> NDArray[np.bool_]:
 
 
 def _as_released(outputs: Outputs) -> Outputs:
-    """Outputs drawn one at a time, put into the form that the release returns for many."""
+    """Stack outputs that were drawn one at a time into one array, if all are numpy values of one dtype and shape."""
     forms = {
         (output.dtype, output.shape) if isinstance(output, np.generic | np.ndarray) else None for output in outputs
     }
@@ -229,7 +229,7 @@ def _as_released(outputs: Outputs) -> Outputs:
 
 
 def _inside_of(attack: str, event: Event, drawn: _Drawn) -> NDArray[np.bool_]:
-    """Which trials lie in an event. A trial in which a call raised lies only in the event that the target fails."""
+    """Return for each trial whether it lies in an event. One in which a call raised lies only in a failure event."""
     if event is REFUSES:
         return drawn.failed
     inside = drawn.raised & (event == FAILS)

@@ -1,4 +1,4 @@
-"""Replaces objects by others wherever the process refers to them, as the garbage collector tells.
+"""Replaces objects by others in every place that the garbage collector finds to refer to them.
 
 So generators made earlier, their methods, and samplers imported by name are replaced in modules, closures, defaults,
 containers and objects alike.

@@ -39,7 +39,7 @@ def bits_of(generator: Any) -> Any:
 
 
 def seed_of(bits: Any) -> Any:
-    """Return the seed of a bit generator; 0 if it was seeded the legacy way; None if it is the system's or unknown."""
+    """Return the seed of a bit generator; 0 if seeded the legacy way; None if the system chose it or it is unknown."""
     sequence = getattr(bits, "seed_seq", None)
     if sequence is None:
         return 0  # the legacy way, which takes a number
@@ -55,7 +55,7 @@ def digest(state: Any) -> int:
 
 
 class _Everywhere(type):
-    """Metaclass: `isinstance` takes every numpy generator for an instance of the watched class."""
+    """Metaclass by which `isinstance` counts numpy's own generators as instances of the watched class."""
 
     def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, next(base for base in cls.__mro__ if base in (BASE_GENERATOR, BASE_STATE)))
@@ -121,7 +121,7 @@ def held(generator: Any, *, is_common: bool, own: Any) -> Any:
     Args:
         generator: one of numpy's.
         is_common: whether it is the one from which the functions of `numpy.random` draw.
-        own: a list of this package that refers to it; `is_held_by_code` must not count that.
+        own: a list of this package that refers to it; `is_held_by_code` must not count that list.
     """
     bits = bits_of(generator)
     made: Any = WatchedGenerator(bits) if isinstance(generator, BASE_GENERATOR) else WatchedState(bits)

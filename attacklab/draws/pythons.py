@@ -168,7 +168,7 @@ def _seeds_of(original: Call) -> Call:
 
 
 def _watched_bits(original: Call, fresh: Call) -> Call:
-    """Return a version of `original`, which draws bits of the system: it calls `fresh(rng, ...)` and records."""
+    """Return a version of `original`, a source of system bits, that calls `fresh(rng, ...)` and records the draw."""
 
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:

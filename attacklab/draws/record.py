@@ -25,7 +25,7 @@ MOST_GIVEN = 1 << 16
 """At most this many items are read from an output that is an iterator."""
 
 Key = tuple[Site, str, int]
-"""Identifies a draw across runs: its line, its sampler, and the number of earlier draws by both."""
+"""Identifies a draw across runs: its line, its sampler, and the number of earlier draws by this sampler there."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +41,7 @@ class Draw:
         among: the values that a choice can take; empty if they are not known.
         state: a hash of the generator's state before the draw; None if nobody can set it, or the run repeats another.
         may_be_fixed: whether code may have fixed the generator's state: by a seed, or by reading or setting the state.
-        is_known: whether the generator was seeded before the run, perhaps with a number in the code, perhaps not.
+        is_known: whether the generator was made before the run, and may have been seeded with a number.
         seeded: the line that seeded the generator in this run; `NOWHERE` if there is none.
     """
 

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from attacklab.draws.errors import LawError, NotDeterministic
 from attacklab.draws.uniform import UniformInteger, is_undecided
 
-#: A path is put aside if it is this much lighter than the heaviest one waiting. So loops end at some point, while a
-#: sampler that looks at all bits of a word or two still reaches an outcome in every run.
+#: A path is put aside if its weight is below this share of the heaviest waiting path's weight. So loops end at some
+#: point, while a sampler that looks at all bits of a word or two still reaches an outcome in every run.
 LIGHTER = 2.0**-128
 
 #: A sequence of decisions, last first: a linked list whose tails are shared, or None at the root.
@@ -97,11 +97,11 @@ class Found:
 
 
 class Stop(BaseException):
-    """The end of a run without an outcome; not an `Exception`, so that mechanisms do not handle it."""
+    """Raised to end a run without an outcome. It is not an `Exception`, so that mechanisms do not handle it."""
 
 
 class PutAside(Stop):
-    """The run is put aside, to go on later or not at all."""
+    """Raised to put a run aside, to go on later or not at all."""
 
 
 class Frontier(Generic[Fork]):
@@ -139,7 +139,7 @@ class Frontier(Generic[Fork]):
 
 
 def _decisions(path: Path) -> list[int]:
-    """The decisions on a path, first to last."""
+    """Return the decisions on a path, first to last."""
     decisions = []
     while path is not None:
         path, decision = path
@@ -148,7 +148,7 @@ def _decisions(path: Path) -> list[int]:
     return decisions
 
 
-#: Gives the law of a sampler, or of a rejection loop with that round (True), with given arguments.
+#: find(sampler, arguments, is_loop) gives the law of a sampler (if `is_loop`, of the rejection loop of this round).
 Find = Callable[[Callable[..., Any], tuple[Any, ...], bool], Found | None]
 
 

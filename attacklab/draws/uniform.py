@@ -56,7 +56,7 @@ class UniformInteger:
         return False
 
     def step(self, function: Callable[[int], Any], parts: Callable[[int], Any] | None = None) -> Any:
-        """Return `function(integer)` for a step function, deciding the integer only as far as to one step.
+        """Return `function(integer)`, deciding the integer only until `function` is constant on its span.
 
         Args:
             function: a function of an int; monotone, unless `parts` is set.

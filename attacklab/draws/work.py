@@ -26,7 +26,7 @@ Outcome = TypeVar("Outcome")
 
 
 def seeing_work(target: Target) -> Target:
-    """Return the target with outputs (output, random bits drawn). A selection becomes a DATASET target with `pairs`.
+    """Return the target with outputs (output, random bits drawn). A selection becomes a DATASET target, with its pairs.
 
     Raises:
         UsageError: the target draws from a generator of its own; let it return (output, work) itself.

@@ -40,7 +40,7 @@ class OutOfTime(LawError):
 
 
 class _Rang(BaseException):
-    """The time is up."""
+    """Raised when the time is up. It is not an `Exception`, so that most samplers do not catch it."""
 
 
 class Deadline:

@@ -29,7 +29,7 @@ class Divergence:
     Args:
         lower: a rational number.
         upper: a rational number.
-        event: the outcomes whose mass in the first law is more than e^ε times that in the second.
+        event: the outcomes o with p(o) > e^ε·q(o), where p and q are the known masses in the first and second law.
     """
 
     lower: Any
@@ -38,7 +38,7 @@ class Divergence:
 
 
 def hockey_stick(p: Law, q: Law, epsilon: Any, *, precision: int = PRECISION) -> Divergence:
-    """The hockey-stick divergence max over E of P(E) − e^ε·Q(E): the smallest δ in this direction.
+    """Return the hockey-stick divergence max over E of P(E) − e^ε·Q(E): the smallest δ in this direction.
 
     Args:
         p: the law for one of two neighbouring inputs.
@@ -59,14 +59,14 @@ def hockey_stick(p: Law, q: Law, epsilon: Any, *, precision: int = PRECISION) ->
 
 
 def smallest_delta(p: Law, q: Law, epsilon: Any, *, precision: int = PRECISION) -> Bounds:
-    """The smallest δ for which the laws are (ε, δ)-close in both directions; arguments as in `hockey_stick`."""
+    """Return the smallest δ for which the laws are (ε, δ)-close in both directions; arguments as in `hockey_stick`."""
     forward = hockey_stick(p, q, epsilon, precision=precision)
     back = hockey_stick(q, p, epsilon, precision=precision)
     return Bounds(max(forward.lower, back.lower), max(forward.upper, back.upper))
 
 
 def advantage(p: Law, q: Law) -> Divergence:
-    """The distinguishing advantage max over E of P(E) − Q(E), which is the total variation distance."""
+    """Return the distinguishing advantage max over E of P(E) − Q(E), which is the total variation distance."""
     return hockey_stick(p, q, 0)
 
 
@@ -97,13 +97,13 @@ def largest_ratio(p: Law, q: Law, delta: Any = 0) -> Bounds:
 
 
 def smallest_epsilon(p: Law, q: Law, delta: Any = 0) -> tuple[float, float]:
-    """Bounds on the smallest ε for which both directions are (ε, δ)-close, as floats rounded outwards."""
+    """Return bounds on the smallest ε for which both directions are (ε, δ)-close, as floats rounded outwards."""
     forward, back = largest_ratio(p, q, delta), largest_ratio(q, p, delta)
     return log_bounds(Bounds(max(forward.lower, back.lower), max(forward.upper, back.upper)))
 
 
 def privacy_loss(p: Law, q: Law) -> Law:
-    """The privacy loss random variable, as the law of the likelihood ratio P(o)/Q(o) where o is drawn from `p`.
+    """Return the privacy loss random variable: the law of the likelihood ratio P(o)/Q(o) where o is drawn from `p`.
 
     Its outcomes are `Bounds` on the ratio: equal ones for closed laws, `math.inf` where Q(o) is or may be 0. The
     logarithm of the ratio is the privacy loss: see `log_bounds`.
@@ -117,7 +117,7 @@ def privacy_loss(p: Law, q: Law) -> Law:
 
 
 def trade_off(p: Law, q: Law) -> list[tuple[Any, Any]]:
-    """The vertices of the trade-off curve: the smallest type II error for each type I error, if H₀ is `p`.
+    """Return the vertices of the trade-off curve: the smallest type II error for each type I error, if H₀ is `p`.
 
     Returns:
         Pairs (type I error, type II error) of the Neyman–Pearson tests on the known masses, in order of type I error
@@ -143,5 +143,5 @@ def _ratio(numerator: Any, denominator: Any) -> Any:
 
 
 def by_ratio(p: Law, q: Law) -> list[Hashable]:
-    """The outcomes of `p`, in order of p's mass over q's, the largest ratio first."""
+    """Return the outcomes o of `p`, sorted by p(o)/q(o), the largest ratio first."""
     return sorted(p, key=lambda outcome: _ratio(p.mass(outcome), q.mass(outcome)), reverse=True)

@@ -13,7 +13,7 @@ from attacklab.model.errors import UsageError
 from attacklab.model.intervals import Interval
 from attacklab.model.intervals import precision as with_precision
 
-#: Bits of the significand by default.
+#: The default precision of enclosures, in bits of the significand.
 PRECISION = 256
 
 
@@ -49,19 +49,19 @@ def log_bounds(bounds: Bounds) -> tuple[float, float]:
 
 
 def float_below(number: Any) -> float:
-    """The largest float that is at most the given rational (or infinite) number."""
+    """Return the largest float that is at most the given rational (or infinite) number."""
     nearest = float(number)
     return math.nextafter(nearest, -math.inf) if nearest > number else nearest
 
 
 def float_above(number: Any) -> float:
-    """The smallest float that is at least the given rational (or infinite) number."""
+    """Return the smallest float that is at least the given rational (or infinite) number."""
     nearest = float(number)
     return math.nextafter(nearest, math.inf) if nearest < number else nearest
 
 
 def normalised(weights: Mapping[Any, Bounds], *, rest: Any = 0) -> Law:
-    """The law of an ideal mechanism, from enclosed weights of its outcomes.
+    """Return the law of an ideal mechanism, from bounds on the weights of its outcomes.
 
     Args:
         weights: outcome → bounds on its weight, rational and at least 0; not all 0.
@@ -89,7 +89,7 @@ def normalised(weights: Mapping[Any, Bounds], *, rest: Any = 0) -> Law:
 
 
 def _significant(number: Any) -> Any:
-    """A rational number greater than 0, rounded down to `PRECISION` significant bits."""
+    """Return a rational number greater than 0, rounded down to `PRECISION` significant bits."""
     exponent = number.denominator.bit_length() - number.numerator.bit_length() + PRECISION
     scale = mpq(2) ** exponent
     return (number * scale) // 1 / scale

@@ -22,7 +22,7 @@ from attacklab.laws.snapshot import CannotCompare, call_parts, is_fixed, pickled
 from attacklab.model.errors import UsageError, UsageTypeError, passes_through
 from attacklab.model.releases import in_one_process
 
-#: Laws of called samplers are resolved this much more closely, so that they add little to the caller's unresolved mass.
+#: The target for the unresolved mass of a called sampler's law, as a share of the caller's target.
 CALLED = Fraction(1, 1 << 16)
 
 #: Progress is reported whenever this many runs are done.
@@ -34,11 +34,11 @@ ROUNDING = 1 << 64
 #: The search ends when the runs left can resolve no more than this share of the target.
 IMMATERIAL = 1 / 16
 
-#: After this many runs, and again after as many, the search ends if at the present pace it cannot reach its target.
+#: At every multiple of this many runs, except the first, the search ends if its pace is too slow to reach the target.
 _PACED = 512
 
 
-#: What a sampler reads is compared after each of the first runs of a law, this many, then now and then, and at the end.
+#: What a sampler holds is compared after each of the first `_COMPARED` runs, then after every 16th, and at the end.
 _COMPARED = 64
 
 
@@ -57,7 +57,7 @@ class Limits:
         seconds: how long the enumeration may take. A single run is not interrupted.
 
     Raises:
-        ValueError: `unresolved` is outside [0, 1), or another limit is less than 1.
+        ValueError: `unresolved` is outside [0, 1), `seconds` is not above 0, or another limit is less than 1.
     """
 
     unresolved: Fraction = Fraction(1, 1 << 60)
@@ -282,7 +282,7 @@ class _Masses:
         self._resolved[outcome] = value, self._resolved.get(outcome, (value, 0))[1] + mass
 
     def law(self, grain: Any) -> Found:
-        """The law, likeliest value first. If mass is unresolved, shares are rounded down to multiples of `grain`."""
+        """Return the law, likeliest value first. If mass is unresolved, round shares down to multiples of `grain`."""
         outcomes = sorted(self._resolved, key=lambda outcome: -self._resolved[outcome][1])
         values = tuple(self._resolved[outcome][0] for outcome in outcomes)
         shares = tuple(self._resolved[outcome][1] for outcome in outcomes)
@@ -292,7 +292,7 @@ class _Masses:
 
 
 def run_once(sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape) -> tuple[Any, Any, Any]:
-    """Run once. Return the outcome's tag, its value and an undecided integer, if returned; or how the run stopped."""
+    """Run once. Return (the outcome's tag, value, undecided integer or None), or (class of the `Stop`, None, None)."""
     ended: tuple[Any, Any, Any] = (None, None, None)
     try:
         with in_one_process():

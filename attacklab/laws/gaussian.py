@@ -1,18 +1,18 @@
 """The least μ for which two laws keep μ-GDP: certified bounds.
 
-μ-GDP says that the trade-off curve T of the two laws lies nowhere below f_μ(a) = Φ(Φ⁻¹(1 − a) − μ), that of N(0, 1) and
-N(μ, 1). T is piecewise linear and f_μ is convex, so f_μ lies below each of its own chords: where T ≥ f_μ at two
-neighbouring vertices (a, b) of T, the piece of T between them lies above the chord of f_μ between the same two type I
-errors, and that chord above f_μ. So T keeps the claim if and only if its vertices do. With Q(x) = P[Z > x] and Q⁻¹ its
-inverse, b ≥ f_μ(a) is
+μ-GDP says that the trade-off curve T of the two laws lies nowhere below f_μ(a) = Φ(Φ⁻¹(1 − a) − μ), the trade-off curve
+of N(0, 1) and N(μ, 1). T is piecewise linear and f_μ is convex, so f_μ lies below each of its own chords: where T ≥ f_μ
+at two neighbouring vertices (a, b) of T, the piece of T between them lies above the chord of f_μ between the same two
+type I errors, and this chord lies above f_μ. So T keeps the claim if and only if its vertices do. With Q(x) = P[Z > x]
+and Q⁻¹ its inverse, b ≥ f_μ(a) is
 
     Q⁻¹(a) + Q⁻¹(b) ≤ μ,
 
 which is symmetric in a and b: exchanging the laws exchanges the two errors, and says the same.
 
 Mass that is left open: let E be a set of outcomes, p(E) and q(E) their known masses, u and v what is unresolved. The
-point (p(E) + u, 1 − q(E)) lies on or above T whatever becomes of u and v, so the μ that it needs is a lower bound. And
-T lies nowhere below the curve of the known masses moved down by v, hence the upper bound. That one is infinite unless
+point (p(E) + u, 1 − q(E)) lies on or above T wherever u and v lie, so the μ that it needs is a lower bound. And T lies
+nowhere below the curve of the known masses moved down by v, hence the upper bound. The upper bound is infinite unless
 some δ is added to the claim: T ≥ f_μ − s, in both directions, says δ(ε) ≤ δ_μ(ε) + s for every ε. f_μ − s is convex as
 well, so vertices still suffice.
 
@@ -67,10 +67,10 @@ def smallest_mu(p: Law, q: Law, *, slack: Any = 0) -> LeastMu:
 
 @lru_cache(maxsize=1 << 14)
 def normal_quantile(tail: Any) -> Interval:
-    """The x with P[Z > x] = `tail` for a standard normal Z, enclosed.
+    """Enclose the x with P[Z > x] = `tail` for a standard normal Z.
 
-    Found by Newton's method on the logarithm of the tail, which is concave: from a start on the right of the solution,
-    √(−2·ln(2·tail)), it goes down to it. What is returned is certified by the tails of its two ends.
+    Newton's method on the logarithm of the tail, which is concave, goes down from √(−2·ln(2·tail)), which is above x.
+    The interval that is returned is certified by the tails at its two ends.
 
     Args:
         tail: a rational number in (0, 1).
@@ -105,10 +105,10 @@ def _needed(type_1: Any, type_2: Any) -> Interval:
 
 
 def _tests(p: Law, q: Law) -> Iterator[tuple[Any, Any, list[Hashable]]]:
-    """The tests among which the vertices of the trade-off curve are.
+    """Yield tests that include all vertices of the trade-off curve.
 
     Yields:
-        p(E), the known mass of `q` outside E, and E, for E = the outcomes with the largest q/p, larger sets later.
+        (p(E), q's known mass outside E, E), where E is the n outcomes with the largest q(o)/p(o), for n = 0, 1, 2, …
     """
     outcomes = by_ratio(q, p)
     type_1, kept = mpq(0), 1 - q.unresolved

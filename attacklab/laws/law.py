@@ -38,7 +38,7 @@ class Masses(Mapping[Any, Any]):
         return self.by_tag[tag(outcome)][1]
 
     def items(self) -> ItemsView[Any, Any]:
-        """Pairs of outcome and mass."""
+        """Return the pairs (outcome, mass)."""
         return self.by_tag.values()  # type: ignore[return-value]
 
     def __eq__(self, other: object) -> bool:
@@ -112,7 +112,7 @@ class Law:
         return outcome in self._masses
 
     def __getitem__(self, outcome: Hashable) -> Bounds:
-        """Bounds on the probability of one outcome, listed or not."""
+        """Return bounds on the probability of one outcome, listed or not."""
         mass = self.mass(outcome)
         return Bounds(mass, mass + self._unresolved)
 
@@ -125,27 +125,27 @@ class Law:
         return f"Law({len(self)} outcomes, {float(self._unresolved):.3g} unresolved)"
 
     def mass(self, outcome: Hashable) -> Any:
-        """The known mass of one outcome."""
+        """Return the known mass of one outcome."""
         known = self._masses.by_tag.get(tag(outcome))
         return known[1] if known else mpq(0)
 
     def probability(self, contains: Callable[[Any], bool]) -> Bounds:
-        """Bounds on the probability of the event that consists of the outcomes for which `contains` is true."""
+        """Return bounds on the probability of the event of all outcomes for which `contains` is true."""
         mass = total(mass for outcome, mass in self._masses.items() if contains(outcome))
         return Bounds(mass, mass + self._unresolved)
 
     def map(self, function: Callable[[Any], Hashable]) -> Law:
-        """The law of `function(outcome)`: post-processing, or a marginal of a joint law."""
+        """Return the law of `function(outcome)`: post-processing, or a marginal of a joint law."""
         return Law((function(outcome), mass) for outcome, mass in self._masses.items())
 
     def digest(self) -> str:
-        """The SHA-256 of outcomes and masses, in hexadecimal: equal only for equal laws."""
+        """Return the SHA-256 of outcomes and masses, in hexadecimal: equal only for equal laws."""
         pairs = sorted(f"{written(key)}: {mass}" for key, (_, mass) in self._masses.by_tag.items())
         return hashlib.sha256("\n".join(pairs).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def total(rationals: Iterable[Any]) -> Any:
-    """The sum, added up in pairs so that denominators grow only in the last few additions."""
+    """Return the sum of the rationals, added up in pairs so that denominators grow only in the last few additions."""
     level = list(rationals)
     while len(level) > 1:
         level = [sum(level[i : i + 2]) for i in range(0, len(level), 2)]

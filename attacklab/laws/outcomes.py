@@ -31,7 +31,7 @@ def _bits(value: float) -> bytes:
 
 
 def _exact_value(value: Any) -> tuple[int, int] | str:
-    """A `longdouble` or an `mpfr` as a ratio: their memory holds more than their value."""
+    """Return a `longdouble` or `mpfr` as a ratio (0, infinities, NaN as text): its memory holds more than its value."""
     try:
         numerator, denominator = value.as_integer_ratio()
     except (ValueError, OverflowError):
@@ -52,7 +52,7 @@ _READERS: dict[type, Callable[[Any], Hashable]] = {
 
 
 def tag(outcome: Any) -> Hashable:
-    """What distinguishes an outcome from every other: its type and its bits, in tuples and frozen sets too.
+    """Return what distinguishes an outcome from every other: its type and its bits, in tuples and frozen sets too.
 
     Raises:
         OpaqueOutcome: the outcome is not made of numbers, strings, bytes, None, members of enumerations, tuples, frozen
@@ -87,7 +87,7 @@ def tag(outcome: Any) -> Hashable:
 
 
 def with_python_numbers(outcome: Any) -> Any:
-    """The outcome with Python's numbers in the place of numpy's scalars, in tuples too."""
+    """Return the outcome with Python's numbers in the place of numpy's scalars, in tuples too."""
     if isinstance(outcome, np.generic):
         return outcome.item()
     return tuple(map(with_python_numbers, outcome)) if type(outcome) is tuple else outcome
@@ -102,7 +102,7 @@ def _require_no_more(kind: type, attributes: Collection[str]) -> None:
 
 
 def type_name(outcome: Any) -> str:
-    """The name of the outcome's type, which tells it apart as long as the type belongs to a module.
+    """Return the full name of the outcome's type, which is unique because the type belongs to a module.
 
     Raises:
         OpaqueOutcome: the type was made by a function.
@@ -114,7 +114,7 @@ def type_name(outcome: Any) -> str:
 
 
 def written(tagged: Hashable) -> str:
-    """The tag of an outcome as text, which is the same in every process.
+    """Return the tag of an outcome as text that is the same in every process.
 
     Raises:
         OpaqueOutcome: an integer has more digits than Python writes.

@@ -1,9 +1,8 @@
 """Rényi divergences of two laws, and whether they keep an order's bound or ρ-zCDP: certified.
 
-For α > 1, D_α(P‖Q) = 1/(α − 1)·log Σ P(o)^α·Q(o)^(1−α). A term grows with P(o) and falls with Q(o). So whatever becomes
-of the mass that is left open, u of P and v of Q, the terms of the known outcomes with p(o) ≤ P(o) and q(o) + v ≥ Q(o)
-in place of the two add up to at most the sum, and the rest of the sum is at least 0: a lower bound. An upper bound
-exists only for closed laws, since u may lie where Q has no mass.
+For α > 1, D_α(P‖Q) = 1/(α − 1)·log Σ P(o)^α·Q(o)^(1−α). A term grows with P(o) and falls with Q(o). Let p and q be the
+known masses, u and v the unresolved ones. As p(o) ≤ P(o) and q(o) + v ≥ Q(o), the sum of p(o)^α·(q(o) + v)^(1−α) over
+the known outcomes gives a lower bound. An upper bound exists only for closed laws, since u may lie where Q has no mass.
 
 ρ-zCDP is D_α ≤ ρα for every α > 1. One order refutes it. It is proved by a chain of orders, because D_α does not fall
 with α: if D_a ≤ ρ·b for some b < a, then D_α ≤ D_a ≤ ρ·b ≤ ρ·α for all α from b to a. The chain begins at a = D_∞/ρ,
@@ -11,9 +10,9 @@ above which D_α ≤ D_∞ ≤ ρα, goes from each a to b = D_a/ρ, and has pro
 upper bound. If D_α < ρα for all α in [1, D_∞/ρ], where D_1 is the Kullback-Leibler divergence, each step goes down by
 at least the least of the differences over ρ, so the chain ends.
 
-Laws that are not closed keep a claim *but for* w, the most that is dropped of either: let P′ and Q′ be what remains of
-P and Q, as laws of mass 1. P is (1 − w)·P′ + w·P″ and Q likewise, so if P′ and Q′ keep a claim with the profile δ(ε), P
-and Q keep δ(ε) + w. (This is w-approximate zCDP.)
+Laws that are not closed keep a claim *but for* w, the larger of the masses that are dropped from P and Q: let P′ and Q′
+be what remains of P and Q, as laws of mass 1. P is (1 − w)·P′ + w·P″ and Q likewise, so if P′ and Q′ keep a claim with
+the profile δ(ε), P and Q keep δ(ε) + w. (This is w-approximate zCDP.)
 
 Sources: van Erven and Harremoës 2014, 'Rényi Divergence and Kullback-Leibler Divergence', theorems 3 (monotone in the
 order) and 6 (the limit D_∞); Bun and Steinke 2016, 'Concentrated Differential Privacy', definitions 1.1 and 8.1. The
@@ -41,7 +40,7 @@ ORDERS = tuple(sorted({*(1 + 2.0 ** (step / 2) for step in range(-40, 29)), *(or
 """The orders among which the worst is looked for: near 1, halves and whole numbers, and large ones."""
 
 Terms: TypeAlias = Sequence[tuple[Interval, Interval]]
-"""log P(o) and log Q(o) of the outcomes of P."""
+"""Enclosures of log p(o) and log(q(o) + v) for each listed outcome o of P, in the notation above."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ def worse_renyi_divergence(p: Law, q: Law, alpha: Any) -> Interval:
 
 
 def smallest_rho(p: Law, q: Law) -> LeastRho:
-    """A lower bound on the least ρ of two laws: D_α/α at the order at which it seems largest, certified."""
+    """Return a certified lower bound on the least ρ of two laws: D_α/α at the order α where it seems largest."""
     best = LeastRho(0.0, ORDERS[0])
     for first, second in ((p, q), (q, p)):
         terms, is_closed = _terms(first, second), p.closed and q.closed
@@ -76,7 +75,7 @@ def smallest_rho(p: Law, q: Law) -> LeastRho:
 
 
 def keeps_zcdp(p: Law, q: Law, rho: Any) -> bool:
-    """Whether a chain of orders proves that two laws keep ρ-zCDP; False if a law is not closed or it gets too long."""
+    """Whether a chain of orders proves that two laws keep ρ-zCDP; False if a law is open or the chain gets too long."""
     if not (p.closed and q.closed) or len(p) != len(q) or not all(outcome in q for outcome in p):
         return False
     both = [_terms(p, q), _terms(q, p)]

@@ -24,13 +24,13 @@ from attacklab.model.errors import passes_through
 from attacklab.model.random_bits import RandomBits
 from attacklab.model.releases import in_one_process
 
-#: The names are noted that code reads in as many leaves, and in every leaf after this many more: noting takes time.
+#: Names that code reads are noted in the first `NOTED` leaves, then in every `NOTED`-th leaf: noting takes time.
 NOTED = 16
 
 #: How many points inside the decided intervals of a leaf are played, besides their ends.
 _INNER = 64
 
-#: Stands in a script where a called sampler's outcome is given at once.
+#: The first number of a pair in a script whose second is the outcome of a called sampler.
 _OUTCOME = -1
 
 Script = list[tuple[int, Any]]
@@ -165,7 +165,7 @@ class Replays:
 
 
 def _script(leaf: Leaf, values: tuple[int, ...]) -> Script:
-    """The script of a run that draws these values."""
+    """Return the script of a run in which the events of a leaf have these values."""
     script: Script = []
     for event, value in zip(leaf.events, values, strict=True):
         if type(event) is Drawn:

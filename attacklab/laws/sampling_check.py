@@ -44,7 +44,7 @@ FALSE_ALARM = 1e-12
 """The largest probability with which a true law is refused."""
 
 RARE = 2.0**-8
-"""Outcomes of less mass than this are counted together, in blocks of at least this mass."""
+"""Outcomes of less mass than this are also counted together, in blocks of about this mass and larger ones."""
 
 _ROUNDING = 2.0**-50
 """A bound on the relative error of sums of masses in floats."""
@@ -52,16 +52,16 @@ _ROUNDING = 2.0**-50
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Plain runs of a sampler: how many were asked for, and each run's outcome, as an index into the outcomes seen."""
+    """The outcomes of plain runs of a sampler."""
 
-    asked: int
-    numbers: NDArray[np.uint32]
-    tags: list[Hashable]
-    shown: list[str]
+    asked: int  # how many runs were asked for
+    numbers: NDArray[np.uint32]  # the outcome of each run, as an index into the next two lists
+    tags: list[Hashable]  # the tags of the different outcomes
+    shown: list[str]  # the different outcomes as text
 
 
 def plain_runs(sampler: Callable[..., Any], arguments: tuple[Any, ...], runs: int, seconds: float, seed: int) -> Runs:
-    """Run `sampler(*arguments, bits)` up to `runs` times in this process, on one source of bits; none after `seconds`.
+    """Run `sampler(*arguments, bits)` up to `runs` times on one source of bits. No run begins after `seconds`.
 
     Raises:
         LawError: a run raised, or an outcome cannot be hashed.
@@ -134,7 +134,7 @@ def compare(law: Law, runs: Runs) -> int:
 
 
 def _counts(law: Law, runs: Runs, counted: int) -> tuple[NDArray[np.int64], int | None]:
-    """Count each outcome of the law, then all others, in the first `counted` runs; also return one other's index."""
+    """Count each outcome of the law, then all others, in the first `counted` runs. Also return one other's index."""
     places = {tag(outcome): place for place, outcome in enumerate(law)}
     counts, stray = np.zeros(len(law) + 1, dtype=np.int64), None
     for number, count in enumerate(np.bincount(runs.numbers[:counted], minlength=len(runs.tags)).tolist()):
@@ -145,7 +145,7 @@ def _counts(law: Law, runs: Runs, counted: int) -> tuple[NDArray[np.int64], int 
 
 
 def _blocks(masses: NDArray[np.float64]) -> list[NDArray[np.int64]]:
-    """Return blocks of indices of neighbouring rare outcomes: of mass about `RARE`, then joined in pairs, up to one."""
+    """Return blocks of neighbouring rare outcomes (their indices) of mass about `RARE`, and joins of 2, 4, … blocks."""
     rare = np.flatnonzero(masses < RARE)
     if len(rare) < 2:
         return []
@@ -159,7 +159,7 @@ def _blocks(masses: NDArray[np.float64]) -> list[NDArray[np.int64]]:
 
 
 def upper_tail(counts: NDArray[np.int64], trials: int, probability: NDArray[np.float64]) -> NDArray[np.float64]:
-    """P[Bin(trials, probability) ≥ count]."""
+    """Return P[Bin(trials, probability) ≥ count] for each count and its probability."""
     positive = np.maximum(counts, 1)
     tail = scipy.special.betainc(positive, trials - positive + 1, probability)
     return np.where(counts > 0, tail, 1.0)

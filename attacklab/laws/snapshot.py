@@ -109,7 +109,7 @@ class _Pickler(pickle.Pickler):
     """Pickles objects by value: equal contents give equal bytes."""
 
     def reducer_override(self, value: Any) -> Any:
-        """Return how to pickle a value, unless its type is one of the simplest: its type, then its contents."""
+        """Return how to pickle a value by type and contents; NotImplemented where the usual way does just that."""
         kind = type(value)
         if value is _written:
             return NotImplemented
@@ -173,7 +173,7 @@ def _is_own(kind: type) -> bool:
 
 
 def _held_by(function: types.FunctionType) -> tuple[Any, ...]:
-    """What a function holds besides its code: closure, defaults and attributes."""
+    """Return what a function holds besides its code: closure, defaults and attributes."""
     attributes = {name: held for name, held in vars(function).items() if name != "__wrapped__"}
     return function.__closure__ or (), function.__defaults__ or (), function.__kwdefaults__ or {}, attributes
 
@@ -191,7 +191,7 @@ def _attributes(value: Any) -> dict[str, Any]:
 
 
 def _attributes_of_class(kind: type) -> dict[str, Any]:
-    """What an author's own class holds besides plain methods, and what its bases hold."""
+    """Return what an author's class and its bases hold, except plain methods that hold nothing themselves."""
     return {
         f"{base.__qualname__}.{name}": held
         for base in kind.__mro__

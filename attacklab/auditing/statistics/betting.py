@@ -102,9 +102,9 @@ def growths(claim: PrivacyClaim) -> NDArray[np.float64]:
 
 
 def confidence_sequence(hits: int, trials: int, alpha: float) -> tuple[float, float]:
-    """Bounds on a probability that hold at all looks together with probability at least 1 − α.
+    """Return bounds on a probability that hold at all looks together with probability at least 1 − α.
 
-    They enclose the p whose likelihood is more than α times that of the Beta(½, ½) mixture.
+    They enclose every p whose likelihood exceeds α times the likelihood of the Beta(½, ½) mixture.
 
     Raises:
         ValueError: an argument is out of range.
@@ -128,7 +128,7 @@ def confidence_sequence(hits: int, trials: int, alpha: float) -> tuple[float, fl
 
 
 def _largest(holds: Callable[[float], bool], low: float, high: float) -> float:
-    """Return the largest number in [low, high) at which `holds` is true, within (high − low)/1024; it is at `low`."""
+    """Return the largest x in [low, high) with `holds(x)`, within (high − low)/1024; `holds(low)` must be true."""
     tolerance = (high - low) / 1024
     while high - low > tolerance:
         middle = (low + high) / 2

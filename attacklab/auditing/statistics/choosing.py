@@ -41,7 +41,7 @@ SHARE = 10
 """At most one trial is spent on choosing for this many spent on judging, as long as ε is small."""
 
 SMALL, LARGE = 3.0, 7.0
-"""Between these ε the share grows to half of the trials that judge."""
+"""Between these two ε, the share for choosing grows linearly from 1/`SHARE` to 1/2."""
 
 ENOUGH = 256
 """Choosing an event takes at most this many outputs times e^ε. They suffice to see an event that has probability 1/50
@@ -70,7 +70,7 @@ def choosing_trials(claim: Claim, trials: int) -> int:
 
 
 def promised_epsilon(first: ArrayLike, second: ArrayLike, trials: int, delta: float) -> NDArray[np.float64]:
-    """The ε that each event is likely to prove at a δ: the ε of its rates, less `DOUBT` standard errors.
+    """Return the ε that each event is likely to prove at a δ: the ε of its rates, less `DOUBT` standard errors.
 
     So an event that happens often beats a rare one that shows somewhat more: what counts is the bound on ε that a
     sample of this size will give. Half a hit and half a miss are added on both sides. There is one number an event: the
@@ -105,7 +105,7 @@ def expected_evidence(claims: Sequence[PrivacyClaim], p: ArrayLike, q: ArrayLike
 def promised_evidence(
     claims: Sequence[PrivacyClaim], first: ArrayLike, second: ArrayLike, trials: int
 ) -> NDArray[np.float64]:
-    """The evidence that one more trial is expected to add at the best stake, in nats, given counts of events.
+    """Return the evidence that one more trial is expected to add at the best stake, in nats, given counts of events.
 
     The result has the shape of `first` and one more axis, for the claims; each number is the largest over the event and
     its complement and both directions.
@@ -124,7 +124,7 @@ def promised_evidence(
 def detects(claim: PrivacyClaim, p: float, q: float, trials: int, alpha: float) -> bool:
     """Whether `trials` trials of an event with probabilities p > q refute the claim with probability at least `POWER`.
 
-    The α is that of `betting.judge`, which gives half of it to the evidence.
+    `alpha` is the α of `betting.judge`, which gives half of it to the evidence.
     """
     rarely = math.floor(_quantile(MISS, trials, p))
     often = math.ceil(_quantile(1 - MISS, trials, q))
@@ -137,7 +137,7 @@ def detects(claim: PrivacyClaim, p: float, q: float, trials: int, alpha: float) 
 
 
 def smallest_detectable_advantage(claim: PrivacyClaim, trials: int, alpha: float, base_rate: float) -> float | None:
-    """The smallest advantage, within 1 %, that refutes the claim with probability at least `POWER`.
+    """Return the smallest advantage, within 1 %, that refutes the claim with probability at least `POWER`.
 
     The base rate is the smaller one of P[E] and Q[E]: the rarer the event, the smaller the advantage that shows. None
     if no event with that base rate can be detected in `trials` trials.
@@ -164,7 +164,7 @@ def trials_needed(claim: PrivacyClaim, p: float, q: float, alpha: float) -> int 
 
 
 def _quantile(probability: float, trials: int, chance: float) -> float:
-    """The quantile of the binomial law, interpolated between integers."""
+    """Return the `probability`-quantile of Bin(trials, chance), interpolated between integers."""
     if trials * chance <= MISS:  # SciPy's inverse gives NaN where anything at all is seen so rarely
         return 0.0
     if chance >= 1:

@@ -30,7 +30,7 @@ class Assessment:
     first: Estimate  # P[E] with bounds
     second: Estimate  # Q[E] with bounds
     advantage: Estimate  # P[E] − Q[E] with bounds
-    excess_lower: float  # over the claim, of the event or its complement; at most 0 if none is shown
+    excess_lower: float  # lower bound on the largest P[E] − e^ε·Q[E] − δ (complement and reverse too); may be negative
     epsilon_lower: float  # a lower bound on the true ε at the claimed δ
     delta_lower: float  # a lower bound on the true δ at the claimed ε
     violated: bool
@@ -43,7 +43,7 @@ class Assessment:
 
 
 def clopper_pearson(hits: ArrayLike, trials: int, alpha: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The lower and the upper bounds on probabilities, in the shape of `hits`, each wrong with probability at most α/2.
+    """Return lower and upper bounds on probabilities, in the shape of `hits`, each wrong with probability at most α/2.
 
     Raises:
         ValueError: an argument is out of range.
@@ -74,7 +74,7 @@ def assess(claim: PrivacyClaim, counts: Counts, alpha: float) -> Assessment:
 
 
 def largest_excess(claims: Sequence[PrivacyClaim], counts: Sequence[Counts], alpha: float) -> float:
-    """The largest `excess_lower` of some events of one sample over several claims, as `assess` gives it for each."""
+    """Return the largest `excess_lower` that `assess` gives for any of the claims and any of these events' counts."""
     hits = np.array([[count.first, count.second] for count in counts])
     lower, upper = (ends.tolist() for ends in clopper_pearson(hits, counts[0].trials, alpha / 2))
     cases = {
@@ -86,7 +86,7 @@ def largest_excess(claims: Sequence[PrivacyClaim], counts: Sequence[Counts], alp
 
 
 def keeps_surely(claim: PrivacyClaim, counts: Counts, alpha: float) -> bool:
-    """Whether an event keeps the claim wherever its two probabilities lie within bounds at this α."""
+    """Whether an event keeps the claim for all values of P[E] and Q[E] within their joint confidence bounds at α."""
     hits = np.array([counts.first, counts.second])
     lower, upper = clopper_pearson(hits, counts.trials, alpha / 2)
     cases = directions((float(upper[0]), float(lower[0])), (float(upper[1]), float(lower[1])))
@@ -126,7 +126,7 @@ def share_of_alpha(alpha: float, parts: int) -> float:
 
 
 def _log_ratio(at_least: float, at_most: float) -> float:
-    """A lower bound on ε if one probability is at least `at_least` and the other at most `at_most`; never negative."""
+    """Return max(0, ln(at_least / at_most)), a lower bound on ε from bounds on the two probabilities of an event."""
     if at_least <= at_most or at_least <= 0:
         return 0.0
     return math.log(at_least / at_most) if at_most > 0 else math.inf

@@ -32,10 +32,10 @@ from attacklab.model.findings import Counts
 from attacklab.model.floats import Doubles
 
 DOUBT = 0.002
-"""The part of α that is spent on the two intervals: they fail to hold both probabilities no more often than that."""
+"""The share of α that is spent on the two intervals: they miss P[E] or Q[E] with probability at most `DOUBT`·α."""
 
 TAIL = 1e-4
-"""The first block of the second count, and the last, each have about this part of α as their probability at most."""
+"""The first and the last block of the second count each have a probability of at most about `TAIL`·α."""
 
 COARSE, FINE = 1 << 11, 1 << 17
 """The size of the computation, in pairs of a cell and a block: to find the bound roughly, and to confirm it."""
@@ -52,7 +52,7 @@ class Reading:
     complement: bool  # whether it is the complement of the event that is counted
 
     def epsilon(self, counts: Counts, delta: float, alpha: float) -> float:
-        """A lower bound on ε at a δ, wrong with probability at most α; never negative.
+        """Return a lower bound on ε at this δ, wrong with probability at most α; never negative.
 
         Raises:
             ValueError: δ is outside [0, 1), or α outside (0, 1).
@@ -62,7 +62,7 @@ class Reading:
         return 0.0 if problem is None else _lower_bound(problem, more, less, alpha)
 
     def guessed(self, counts: Counts, delta: float, alpha: float) -> float:
-        """A quick estimate of the bound on ε, which may be wrong; never negative.
+        """Return a quick estimate of the bound on ε, which may be wrong; never negative.
 
         It is ln((p − δ)/q) at the rates seen, less √(a² + b²): a bound on p alone takes off a, a bound on q alone b.
         """
@@ -73,7 +73,7 @@ class Reading:
         return max(0.0, math.log((p - delta) / q) - off)
 
     def _hits(self, counts: Counts) -> tuple[int, int]:
-        """The counts of the event (or its complement): for the input that shows it more often, then for the other."""
+        """Return the event's (or complement's) two counts, first on the input that should show it more often."""
         first, second = (counts.trials - hits if self.complement else hits for hits in (counts.first, counts.second))
         return (second, first) if self.of_second else (first, second)
 
@@ -82,7 +82,7 @@ READINGS = tuple(Reading(of_second, complement) for of_second in (False, True) f
 
 
 def _seen_and_bound(more: int, less: int, trials: int, alpha: float) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Both observed rates, each with its confidence bound (error α) on the side of the other rate."""
+    """Return the larger rate with its lower bound, and the smaller rate with its upper bound, each at error α."""
     low, high = clopper_pearson([more, less], trials, min(2 * alpha, 0.9))
     p, q = ((hits + 0.5) / (trials + 1) for hits in (more, less))
     return (max(p, float(low[0])), float(low[0])), (min(q, float(high[1])), float(high[1]))
@@ -92,7 +92,7 @@ def _lower_bound(problem: _Problem, more: int, less: int, alpha: float) -> float
     target = float(scipy.special.ndtri(problem.alpha))
 
     def excess(epsilon: float, size: int = COARSE, *, surely: bool = False) -> float:
-        """How much more likely than α the counts are at this ε, in standard deviations of a normal variable."""
+        """Return Φ⁻¹(likelihood of the counts at ε) − Φ⁻¹(α), which is negative if the counts refute ε."""
         likelihood = problem.likelihood(epsilon, size, surely=surely)
         return float(np.clip(scipy.special.ndtri(likelihood), -40, 40)) - target
 
@@ -111,17 +111,17 @@ def _lower_bound(problem: _Problem, more: int, less: int, alpha: float) -> float
 class _Problem:
     """Which counts are as extreme as those seen, and which probabilities they may have come from."""
 
-    trials: int  # of either input
+    trials: int  # on each input
     delta: float  # of the claim
-    alpha: float  # what is left of α beside the doubt
+    alpha: float  # (1 − `DOUBT`)·α
     p: tuple[float, float]  # the interval of the larger probability
     q: tuple[float, float]  # the interval of the smaller probability
-    level: float  # of the two bounds whose ratio orders the counts
-    ratio: float  # that ratio for the counts that were seen
+    level: float  # the α of the two bounds whose ratio orders the counts
+    ratio: float  # (lower bound on P[E] − δ)/(upper bound on Q[E]) for the counts that were seen, at this level
 
     @classmethod
     def of(cls, more: int, less: int, trials: int, delta: float, alpha: float) -> _Problem | None:
-        """The problem for the larger and the smaller count of an event under two inputs; None if they refute no ε."""
+        """Return the problem for the larger and the smaller count of an event; None if the counts refute no ε."""
         lows, highs = clopper_pearson([more, less], trials, alpha * DOUBT / 2)
         left = alpha * (1 - DOUBT)
         level = min(2 * left, 0.9)
@@ -134,7 +134,7 @@ class _Problem:
         return cls(trials, delta, left, p, q, level, ratio)
 
     def likelihood(self, epsilon: float, size: int, *, surely: bool = True) -> float:
-        """The largest probability of counts as extreme as those seen, over all P[E] and Q[E] that allow this ε.
+        """Return the largest probability of counts as extreme as those seen, over all P[E], Q[E] that allow this ε.
 
         It is computed on a grid of about `size` points: an upper bound if `surely`, otherwise an estimate.
         """
@@ -151,7 +151,7 @@ class _Problem:
         return min(1.0, float((inside * extreme).sum(axis=0).max()))
 
     def _blocks(self, low: float, high: float, most: int, *, surely: bool) -> tuple[Doubles, Doubles]:
-        """The start of each block of second counts, and the least first count that is extreme there."""
+        """Return the start of each block of second counts (at most `most`), and the least first count extreme there."""
         rare = self.alpha * TAIL
         first, last = (
             float(_exceeded(share, self.trials, np.array(p))) for share, p in ((1 - rare, low), (rare, high))
@@ -167,7 +167,7 @@ class _Problem:
 
 
 def _exceeded(share: float, trials: int, p: Doubles) -> Doubles:
-    """The least count that is exceeded with probability at most `share`, for each p, by bisection."""
+    """Return for each p the least k with P[X > k] ≤ share, where X ~ Bin(trials, p), by bisection."""
     below, count = np.full(np.shape(p), -1.0), np.full(np.shape(p), float(trials))
     while np.any(count - below > 1):
         middle = np.floor((below + count) / 2)
@@ -177,7 +177,7 @@ def _exceeded(share: float, trials: int, p: Doubles) -> Doubles:
 
 
 def _at_least(hits: Doubles, trials: int, p: Doubles) -> Doubles:
-    """P[at least this many hits]; 0 where they are more than the trials."""
+    """Return P[X ≥ hits] for X ~ Bin(trials, p); 0 where `hits` exceeds `trials`."""
     within = np.clip(hits, 1, trials)
     shares = scipy.special.betainc(within, trials - within + 1, p)
     return np.asarray(np.where(hits < 1, 1.0, np.where(hits > trials, 0.0, shares)))

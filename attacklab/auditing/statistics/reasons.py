@@ -20,10 +20,10 @@ from attacklab.model.claims import PrivacyClaim, directions
 from attacklab.model.findings import Counts, lower_text, upper_text
 
 CONFIDENCES = (0.999, 0.99, 0.95)
-"""The confidences at which bounds are given where those at the audit's own do not exceed the claim."""
+"""The confidences that are tried, in this order, if the bounds at the audit's own do not exceed the claim."""
 
 DIGITS = range(3, 18)
-"""With how many digits figures are given: as few as show that the claim is exceeded."""
+"""The numbers of digits that are tried for a figure, until it shows that the claim is exceeded."""
 
 ALIKE = 9
 """If several cases exceed the claim equally, to this many decimal places, the first of `SIDES` is shown."""
@@ -36,13 +36,13 @@ SIDES = (("P[E]", "Q[E]"), ("P[not E]", "Q[not E]"), ("Q[E]", "P[E]"), ("Q[not E
 
 
 def refuted_reason(judged: PrivacyClaim, counts: Counts, alpha: float, *, fails: bool) -> str:
-    """Why these counts of an event, or of the target's failures, refute a claim at the point where it was judged."""
+    """Say why the counts of an event (of the target's failures, if `fails`) refute the point `judged` of a claim."""
     summary = f"{counted(counts, fails=fails)}: odds of {odds_text(evidence(judged, counts))} to 1 against the claim"
     return "; ".join([summary, *_bounded(judged, counts, alpha)])
 
 
 def counted(counts: Counts, *, fails: bool) -> str:
-    """Say how often an event happened on each input."""
+    """Say how often an event (a failure of the target, if `fails`) happened on each input."""
     event = "the target failed" if fails else "E happened"
     second = f"in {counts.second:,} on the second"
     return f"{event} in {counts.first:,} of {counts.trials:,} trials on the first input and {second}"
@@ -65,7 +65,7 @@ def above_text(bound: float, claimed: float) -> str:
 
 
 def _bounded(judged: PrivacyClaim, counts: Counts, alpha: float) -> Iterator[str]:
-    """The bounds that exceed the claim at the highest confidence, and what they show; nothing if none does."""
+    """Yield one text: the bounds that exceed the claim at the highest confidence. Yield nothing if no bounds do."""
     levels = [(alpha / 2, confidence_text(alpha))]  # the other half of α is that of the evidence
     levels += [(1 - share, f"(confidence {100 * share:g} %)") for share in CONFIDENCES if 1 - share > alpha]
     for level, confidence in levels:
@@ -78,7 +78,7 @@ def _bounded(judged: PrivacyClaim, counts: Counts, alpha: float) -> Iterator[str
 
 
 def _shown(judged: PrivacyClaim, bounds: tuple[float, float], names: tuple[str, str], confidence: str) -> str:
-    """The two bounds, and the ε or the δ that follows from them as they are written."""
+    """Return the two bounds as text, and the ε or the δ that follows from the figures as they are written."""
     for digits in DIGITS:
         at_least, at_most = lower_text(bounds[0], digits), upper_text(bounds[1], digits)
         epsilon = upper_text(judged.epsilon, digits)

@@ -39,7 +39,7 @@ TABLES = "tables"
 """The folder of tables beside the certificates, each in a file called by its SHA-256."""
 
 NEIGHBOURS = {Kind.NOISE: "answers", Kind.SELECTION: "utilities"}
-"""What a certificate calls the inputs of these kinds; for all other kinds it says datasets."""
+"""What a certificate states as its `relation` for these kinds; for all others it names relations between datasets."""
 
 RECORDS = {"add-remove", "substitute"}
 """The relations that the claim of a sum or a mean covers if it names none."""
@@ -176,7 +176,7 @@ def run_checker(path: Path, checker: Path, *, seconds: float | None = None) -> A
 def finding_of(
     target: Target, relation: str, path: Path | None, answer: Answer, seconds: float, spec: str | None
 ) -> Finding:
-    """The finding for an answer of the checker. `path` is None and `relation` empty if no certificate was written."""
+    """Return the finding for a checker's answer. If no certificate was written, `path` is None, `relation` empty."""
     written = None
     if path is not None:
         content = path.read_bytes()
@@ -294,7 +294,7 @@ def _relations(target: Target) -> set[str]:
 
 
 def _sensitivity(target: Target) -> float | None:
-    """How far an answer or a utility moves between neighbours; None where the input is something else."""
+    """Return how far an answer, a utility or a vector of answers moves between neighbours; None for other inputs."""
     if target.kind in NEIGHBOURS:
         return target.sensitivity
     return getattr(target.domain.shape, "sensitivity", None) if target.domain is not None else None

@@ -25,7 +25,7 @@ from attacklab.model.targets import Kind, Target
 
 
 def neighbours_among(target: Target, inputs: Sequence[Any]) -> list[Places]:
-    """Return the pairs of neighbours among some inputs, each once, for what the target claims.
+    """Return the pairs of neighbours among some inputs, each once, in the sense of the target's claim.
 
     Raises:
         UsageError: nothing says what makes two such inputs neighbours.
@@ -79,7 +79,7 @@ def _utilities(target: Target, inputs: Sequence[Any]) -> Iterator[tuple[int, int
 
 
 def _tried(target: Target, inputs: Sequence[Any]) -> Iterator[Places]:
-    """The neighbouring pairs among graphs or vectors of query answers; every two inputs are compared."""
+    """Yield the neighbouring pairs among graphs or vectors of query answers, after comparing every two inputs."""
     relations = (target.relation,) if target.relation else target.domain.shape.relations  # type: ignore[union-attr]
     for first, second in itertools.combinations(range(len(inputs)), 2):
         for relation in relations or (None,):
@@ -115,7 +115,7 @@ def _one_replaced(inputs: Sequence[Any]) -> Iterator[tuple[int, int]]:
 
 
 def _key(record: Any) -> Any:
-    """Return a key that is the same for equal records: doubles by their bits, but whole ones are equal to integers."""
+    """Return a key that equal records share. Doubles are equal if their bits are; 1.0 equals the integer 1, too."""
     if isinstance(record, float) and not (record.is_integer() and (record or math.copysign(1, record) > 0)):
         return record.hex()
     return record if isinstance(record, str) else int(record)
@@ -140,7 +140,7 @@ def inputs_of(target: Target, inputs: Sequence[Any]) -> list[Any]:
 
 
 def _input(target: Target, value: Any) -> Any:
-    """An input in the form of its kind: doubles, unless the domain holds integers only."""
+    """Return a value in the form of inputs of the target's kind: doubles, unless the domain holds integers only."""
     try:
         array = np.asarray(value)
     except ValueError:

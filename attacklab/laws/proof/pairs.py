@@ -136,7 +136,7 @@ def _require_provable(target: Target, pair: NeighbouringPair) -> None:
 
 
 def default_pair(target: Target) -> NeighbouringPair:
-    """The first pair that a target declares, or else a small one as far apart as its kind and its domain allow.
+    """Return the first pair that a target declares, or else a small one as far apart as its kind and domain allow.
 
     Raises:
         UsageError: no pair can be made up for it: a dataset can be anything, or its domain holds no such pair.

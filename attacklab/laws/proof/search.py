@@ -75,7 +75,7 @@ class Search:
 
     Attributes:
         is_one_pair: whether the inputs are the two of one pair, rather than a domain.
-        line: how far the proof has come.
+        line: the latest line that says how far the proof has come.
         found_in: how many seconds the laws took.
     """
 
@@ -107,7 +107,7 @@ class Search:
         return finding_of(self.target, proved, spec, scope=scope, seconds=time.perf_counter() - started, **fields)
 
     def _decided(self) -> dict[str, Any]:
-        """The fields of the finding that the laws decide."""
+        """Find the laws, judge all pairs and return the fields of the finding."""
         laws = self._laws()
         worst, counts = self._worst(laws)
         first, second = (laws[place] for place in worst.places[:2])
@@ -125,7 +125,7 @@ class Search:
         return fields | {"evidence": evidence_of(self.target, worst.ruling, first, second)}
 
     def _laws(self) -> list[Law]:
-        """The law of each input. If the sampler fails, the message names the input."""
+        """Find and return the law of each input. If the sampler fails, the error message names the input."""
         laws: list[Law] = []
         for number, input_ in enumerate(self.inputs):
             began, sampler = time.perf_counter(), partial(sampler_of(self.target), input_)

@@ -24,10 +24,9 @@ OTHER_PROOFS = {
 
 
 def finding_of(target: Target, proved: str, spec: str | None, verdict: Verdict, reason: str, **rest: Any) -> Finding:
-    """The finding of a proof by exact laws.
+    """Return the finding of a proof by exact laws.
 
-    `proved` is the text of the argument of `prove` that gives the inputs, and `spec` the arguments of `attacklab prove`
-    that repeat the proof.
+    It is replayed by `attacklab prove SPEC` if `spec` is given, otherwise by `prove(TARGET, PROVED)`.
     """
     replay = f"attacklab prove {spec}" if spec else f"prove({target.name}, {proved})"
     return Finding.on(target, EXACT_LAW, verdict, reason, replay=replay, spec=spec or "", **rest)
@@ -42,7 +41,7 @@ def otherwise(target: Target) -> str:
 
 
 def verdict_of(ruling: Ruling) -> Verdict:
-    """The verdict that a ruling on two laws comes to."""
+    """Return the verdict that follows from a ruling on two laws."""
     if ruling.decision is Decision.REFUTED:
         return Verdict.VIOLATED
     is_kept = ruling.decision is Decision.PROVED or ruling.kept_with_slack
@@ -50,7 +49,7 @@ def verdict_of(ruling: Ruling) -> Verdict:
 
 
 def reason_of(ruling: Ruling, first: Law, second: Law) -> str:
-    """The reason of a finding: how many outcomes two laws have, and the δ or ε that they need."""
+    """Return the reason of a finding: how many outcomes the laws have, and the ε and δ (or the ε, μ or ρ) they need."""
     is_closed = first.closed and second.closed
     laws = f"{'closed ' if is_closed else ''}laws of {len(first)} and {len(second)} outcomes"
     if not is_closed:
