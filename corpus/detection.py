@@ -1,7 +1,7 @@
-"""What a default audit finds of broken targets that no attack was written for, and whom it accuses wrongly.
+"""Which broken targets, for which no attack was written, a default audit finds, and which sound ones it accuses.
 
-Attacks may be developed on the specimens in `known/`. These are held out: nobody looks at them meanwhile,
-so what is found of them is what to expect elsewhere.
+Attacks may be developed on the specimens in `known/`. The specimens here are held out: nobody looks at them meanwhile,
+so the share that is found here is the share to expect elsewhere.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ QUESTION = "How many flaws does a default audit find that it was not written for
 POWER_TRIALS = (1_000, 10_000, 100_000)
 
 DEFAULT = "default"
-"""What stands for the number of trials where nothing is said of it, and it follows cost and evidence."""
+"""The key in a record for an audit with the default number of trials, which follows cost and evidence."""
 
 QUICK = ("cut_towards_zero", "five_answers_at_epsilon_3")
-"""Specimens of a quick run: two that are decided in no time, one broken and one sound."""
+"""The specimens of a quick run: one broken and one sound, both decided quickly."""
 
 
 def collect(settings: Settings) -> Collected:
-    """Audit all specimens with ever more trials, and at last as an audit does by default; a quick run, with few."""
+    """Audit each specimen with growing numbers of trials, then by default; a quick run uses the least number alone."""
     budgets = POWER_TRIALS[:1] if settings.share < 1 else (*POWER_TRIALS, None)
     findings, rows, seconds = [], [], {}
     for specimen in HELD_OUT:
@@ -49,7 +49,7 @@ def collect(settings: Settings) -> Collected:
 def _audited(
     specimen: Specimen, budgets: Sequence[int | None], seed: int
 ) -> tuple[list[Finding], dict[str, Any], float]:
-    """A finding of each attack that refutes, who found what by trials, and the last audit's processor seconds."""
+    """Return the last audit's refuting findings, one for each attack, a row, and that audit's processor seconds."""
     by = {}
     for trials in budgets:
         started = time.process_time()
@@ -89,11 +89,11 @@ def _share_found(rows: Sequence[dict[str, Any]]) -> float:
 
 
 SORTS = (("broken", Role.NAIVE, True), ("sound", Role.EXACT, False))
-"""What is drawn: a label, its role, and whether its targets are broken."""
+"""The two series of a panel: label, role, and whether the targets are broken."""
 
 
 def figures(data: Data) -> list[Figure]:
-    """The rates by class, and the share that is accused against trials."""
+    """Draw the share of targets that is accused, by class and against the number of trials."""
     rows = data["measured"]["specimens"]
     caption = "What default audits find of broken targets that nobody looked at, and how often they accuse sound ones."
     return [figure("detection", caption, [_class_panel(rows), _power_panel(rows)])]

@@ -31,10 +31,10 @@ QUESTION = "How often does a default audit accuse a sound target that spends all
 
 ALPHA = 0.2
 BUDGETS: tuple[Mapping[str, Any], ...] = ({"trials": 500}, {"seconds": 0.3})
-"""What an audit may spend, in turns."""
+"""The budgets of audits: the first for even seeds, the second for odd ones."""
 
 AUDITS = 2_000
-"""How many there are at least, of all targets together."""
+"""The least number of audits, over all targets together."""
 
 CONFIDENCE = 0.95
 """The confidence of the bounds on the rate of false alarms."""
@@ -50,11 +50,11 @@ NAMES = (
     "noisy_stream",
     "site_by_response",
 )
-"""Sound specimens with a pair and an event at which the claim is an equation, but for rounding in its last digits."""
+"""Sound specimens that spend their whole claim on some pair and event, up to rounding in the last digits."""
 
 
 def _normal_at(epsilon: float) -> Specimen:
-    """Discrete Gaussian noise that claims its own δ(ε)."""
+    """Return a sound specimen: discrete Gaussian noise that claims (ε, δ)-DP with its own δ(ε)."""
     law, next_law = normal_law(0, 4.0), normal_law(1, 4.0)
     delta = math.fsum(max(0.0, mass - math.exp(epsilon) * next_law.get(n, 0.0)) for n, mass in law.items())
     term = exact_discrete_gaussian(2, grid=Grid(0))
@@ -111,14 +111,14 @@ QUICK_TARGETS = QUICK_AUDITS = 2
 
 
 def collect(settings: Settings) -> Collected:
-    """Audit each target under as many seeds; a quick run, two of them under two."""
+    """Audit each target under equally many seeds; a quick run audits two targets under two seeds each."""
     audits = settings.budget(-(-AUDITS // len(EDGE)), QUICK_AUDITS)
     chosen = EDGE[: settings.budget(len(EDGE), QUICK_TARGETS)]
     return Collected([], {"edge": [_rate(specimen, audits) for specimen in chosen]})
 
 
 def _rate(specimen: Specimen, audits: int) -> dict[str, Any]:
-    """Which audits accused a target, by their seeds, and the rate between its bounds."""
+    """Audit a target under many seeds. Return the attacks that accused it, by seed, and the rate with its bounds."""
     target = specimen.make()
     accused = {
         str(seed): accusers(audit(target, alpha=ALPHA, seed=seed, **BUDGETS[seed % 2])) for seed in range(audits)
@@ -130,7 +130,7 @@ def _rate(specimen: Specimen, audits: int) -> dict[str, Any]:
 
 
 def figures(data: Data) -> list[Figure]:
-    """The rate of each target between its bounds, and α."""
+    """Draw each target's rate of false alarms, its upper bound, and α."""
     edge = data["measured"]["edge"]
     _, rates, upper = zip(*(rate["rate"] for rate in edge), strict=True)
     series = [

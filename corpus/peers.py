@@ -35,14 +35,14 @@ PUBLISHED_TRIALS = 200_000_000
 """The outputs of each input from which the published bounds were computed."""
 
 LEARNING = 1 << 15
-"""What an audit would learn events from; to prove the largest ε, several times as many are."""
+"""The outputs that an audit learns events from; it uses several times as many to prove the largest ε."""
 
 TRIALS, MORE_TRIALS = 1_000_000, 10_000_000
 OF_MORE = ("Laplace", "TruncatedGeometric")
 """The mechanisms that are measured on more outputs too: their outputs are one number, so that all fit in memory."""
 
 METHOD_STREAM = 30
-"""What sets the methods' randomness apart from that of the outputs."""
+"""The key that gives the methods a random stream of their own, apart from the outputs' stream."""
 
 OURS = "ours"
 
@@ -58,7 +58,7 @@ def collect(settings: Settings) -> Collected:
 
 
 def _compared(peer: Peer, attack: BlackBox, trials: int, seed: int) -> tuple[list[Finding], dict[str, Any]]:
-    """The findings of the audit, and what each method proves of its outputs."""
+    """Audit a mechanism. Return the findings, and a row with the ε that each method proves from the same outputs."""
     recorder = Recorder(peer.release)
     target = replace(peer, release=recorder).target()
     proved = audit(target, [attack], trials=trials, alpha=ALPHA, seed=seed, maximise_epsilon=True)
@@ -80,7 +80,7 @@ def _compared(peer: Peer, attack: BlackBox, trials: int, seed: int) -> tuple[lis
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """Each mechanism's bounds beside the ε that it really keeps."""
+    """Draw each mechanism's bounds beside the ε that it really keeps."""
     rows = _rows(data)[::-1]
 
     def bounds(label: str, role: Role, values: list[float | None]) -> Series:
@@ -126,7 +126,7 @@ def explain(data: dict[str, Any]) -> str:
 
 
 def _rows(data: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows of all mechanisms, at the same number of outputs."""
+    """Return the rows of all mechanisms at the same number of outputs."""
     measured = data["measured"]
     return [row for row in measured["rows"] if row["trials"] == measured["trials"]]
 

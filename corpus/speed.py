@@ -24,11 +24,11 @@ ANSWERS = (1_000, 10_000, 100_000, 1_000_000)
 OUTCOMES = (100, 1_000, 10_000, 75_000, 1_000_000)
 ROWS = (1000, 100)
 SCALARS = 2_001
-"""Calls of a mechanism, most of them after its table was made."""
+"""The number of timed calls of a mechanism; most of them come after its table is made."""
 
 
 def collect(settings: Settings) -> Collected:
-    """Time everything in turns with its naive twin."""
+    """Time exact mechanisms, in turns with their naive twins."""
     rng, budget = np.random.default_rng(settings.seed), 0.02 * settings.budget(100, 5)
     laplace, gaussian = library.laplace(epsilon=1, step=STEP), library.gaussian(sigma=1, step=STEP)
     select = library.select(epsilon=1)
@@ -76,13 +76,13 @@ def collect(settings: Settings) -> Collected:
 
 
 def _naive_rows(rows: Any, rng: np.random.Generator) -> Any:
-    """Select from each row, as `naive_exponential_stabilised` does from one."""
+    """Return the outcome selected from each row, as `naive_exponential_stabilised` selects from one row."""
     sums = np.exp((rows - rows.max(axis=1, keepdims=True)) / 2).cumsum(axis=1)
     return (sums <= rng.random((len(rows), 1)) * sums[:, -1:]).sum(axis=1)
 
 
 def timing_figures(data: dict[str, Any]) -> list[Figure]:
-    """Ratios of noise by the number of answers, and of selections by that of outcomes."""
+    """Draw time ratios: of noise by the number of answers, and of selections by the number of outcomes."""
     measured = data["timings"]
 
     def ratios(label: str, rows: list[dict[str, Any]], x: str) -> list[Series]:
@@ -108,7 +108,7 @@ def timing_figures(data: dict[str, Any]) -> list[Figure]:
 
 
 def explain_timings(data: dict[str, Any]) -> str:
-    """List the ratios."""
+    """Return a paragraph that lists the ratios."""
     measured = data["timings"]
 
     def listed(rows: list[dict[str, Any]], x: str) -> str:

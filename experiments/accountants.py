@@ -36,14 +36,14 @@ ENCLOSED: Mapping[str, Callable[[int], Interval]] = {
     "noise": lambda count: gaussian.epsilon(DELTA, WIDE, 1.0, count),
     "pure DP": lambda count: budgets.composed_epsilon(EACH, count, DELTA),
 }
-"""The ε of so many steps on samples, of Gaussian noise of σ = WIDE, and of releases that are EACH-DP."""
+"""Functions that enclose the ε of `count` steps on samples, of Gaussian noise with σ = WIDE, or of EACH-DP releases."""
 
 OWN = {
     "central limit": NAIVE["sampled_gaussian_epsilon"],
     "Rényi orders, rounded up": SOUND["sampled_gaussian_epsilon"],
 }
 SCRIPTS = tomllib.loads((Path(__file__).parent / "data" / "accountants.toml").read_text("utf-8"))
-"""By library, and maybe version: what it is asked `of`, and a `program` that stands between `BEGIN` and `END`."""
+"""By library, or version of one: the key `of` of `ENCLOSED` that it is asked about, and a `program` to run."""
 
 BEGIN = """
 import json, sys, warnings
@@ -60,7 +60,7 @@ print(json.dumps({name: [said(kind, count) for count in steps] for name, kind in
 """
 
 SECONDS = 600.0
-"""How long such a program may take."""
+"""The timeout of such a program, in seconds."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -79,7 +79,7 @@ def collect(settings: Settings) -> Collected:
 
 
 def _libraries(steps: tuple[int, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What the accountants say of the libraries that are built here; None where they refuse."""
+    """Yield (name, {of, epsilons}) for each accountant of the environments built here; None where it refuses."""
     arguments = json.dumps([SIGMA, RATE, DELTA, WIDE, EACH, steps])
     for name, python in _pythons():
         for script in (script for library, script in SCRIPTS.items() if name.startswith(library)):
@@ -93,7 +93,7 @@ def _libraries(steps: tuple[int, ...]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _pythons() -> Iterator[tuple[str, Path]]:
-    """The environments that are built here: of libraries, and of what is an accountant alone."""
+    """Yield the name and the interpreter of each environment built here, of libraries and of mere accountants."""
     yield from ((made.name, made.python) for made in environments(Path.cwd()) if not made.is_missing)
     for pinned in sorted(Path(PINNED, "accountants").glob("*.txt")):
         python = Path(BUILT, "accountants", pinned.stem, "bin", "python").absolute()
@@ -102,7 +102,7 @@ def _pythons() -> Iterator[tuple[str, Path]]:
 
 
 def verdicts(said: list[float | None], known: list[list[float]]) -> list[str]:
-    """Of each number whether it is safe, spends more than it says, lies between, or was refused."""
+    """Return for each number: safe, violated (more is spent than it says), undecided, or refused."""
     return [
         "refused" if one is None else "violated" if one < lower else "safe" if one >= upper else "undecided"
         for one, (lower, upper) in zip(said, known, strict=True)
@@ -110,7 +110,7 @@ def verdicts(said: list[float | None], known: list[list[float]]) -> list[str]:
 
 
 def timing_figures(data: dict[str, Any]) -> list[Figure]:
-    """What is said, as a part of what is lost at least."""
+    """Draw the ε that each accountant states, divided by the lower bound on the ε that is lost."""
     measured = data["timings"]
     steps = measured["steps"]
     series = [_ratios(name, said, measured) for name, said in measured["said"].items()]
@@ -130,7 +130,7 @@ def _ratios(name: str, said: Mapping[str, Any], measured: Mapping[str, Any]) -> 
 
 
 def explain_timings(data: dict[str, Any]) -> str:
-    """A row for each accountant."""
+    """Return a paragraph and a table with a row for each accountant."""
     measured = data["timings"]
     head = "| accountant | of | safe | violated | undecided | refused | least of what is lost | most |"
     most = measured["steps"][-1]

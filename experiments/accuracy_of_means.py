@@ -72,7 +72,7 @@ def collect(settings: Settings) -> Collected:
 
 
 def _histogram(answers: Any, mean: float) -> dict[str, Any]:
-    """The shares of errors in percent by bin, the mean error, and the share of refusals."""
+    """Return the share of errors in each bin, the mean error in percent, and the number of refusals."""
     given = np.array([answer for answer in answers if answer is not None], dtype=float)
     off = 100 * np.abs(given - mean) / mean
     counts, _ = np.histogram(off, bins=BINS, range=(0.0, WIDEST))
@@ -80,12 +80,12 @@ def _histogram(answers: Any, mean: float) -> dict[str, Any]:
 
 
 def distance_to(bound: float, people: int = means.PEOPLE) -> int:
-    """The least k with u/(n − k + 1) ≥ `bound`: how many people are to leave, by the textbook's A(f, x, k)."""
+    """Return the least k with u/(n − k + 1) ≥ `bound`: how many people must leave, by the textbook's A(f, x, k)."""
     return max(0, people + 1 - math.floor(means.UPPER / bound))
 
 
 def searched_error(tests: int) -> float:
-    """The mean error of a release after that many tests of u, u/2, u/4, …, with ε in equal parts for each of them.
+    """Return the mean error of a release after tests of u, u/2, u/4, …; each test and the release get equal parts of ε.
 
     The tests go on until one refuses, and the last bound that passed is taken. A test of scale (tests + 1)/ε passes if
     the distance is at least its threshold; the distances of the bounds tried here are far from it.
@@ -101,21 +101,21 @@ def searched_error(tests: int) -> float:
 
 
 def sum_over_count_error(mean: float) -> float:
-    """The mean error of a noisy sum over a noisy count of half of ε each, to first order in 1/n.
+    """Return the mean error of a noisy sum over a noisy count, with half of ε each, to first order in 1/n.
 
-    It is that of (X − mean·Y)/n, and E|X − Y| = (a² + ab + b²)/(a + b) for Laplace noises of scales a and b.
+    It is E|X − mean·Y|/n, and E|X − Y| = (a² + ab + b²)/(a + b) for Laplace noises X and Y of scales a and b.
     """
     a, b = (2 * width / (EPSILON * means.PEOPLE) for width in (means.UPPER, mean))
     return (a * a + a * b + b * b) / (a + b)
 
 
 def noisy_error(bias: float, scale: float) -> float:
-    """E|bias + X| for Laplace noise X: |bias| + scale·e^(−|bias|/scale)."""
+    """Return E|bias + X| for Laplace noise X: |bias| + scale·e^(−|bias|/scale)."""
     return abs(bias) + scale * math.exp(-abs(bias) / scale)
 
 
 def _answers(people: NDArray[np.float64], chunks: int, statistic: str, settings: Settings) -> NDArray[np.float64]:
-    """The statistic of each chunk; who is in which is random and public. Small chunks may be empty: they answer l."""
+    """Return the statistic of each chunk; an empty one answers LOWER. Who is in which chunk is random and public."""
     own = settings.generator(1, chunks).integers(chunks, size=len(people))
     order = np.argsort(own, kind="stable")
     parts = np.split(people[order], np.searchsorted(own[order], np.arange(1, chunks)))
@@ -123,7 +123,7 @@ def _answers(people: NDArray[np.float64], chunks: int, statistic: str, settings:
 
 
 def _by_chunks(people: NDArray[np.float64], statistic: str, settings: Settings) -> dict[str, list[float]]:
-    """The bias of the average of clipped answers and its mean error with noise, as shares of the statistic."""
+    """Return, for each number of chunks, the bias of the average and its mean error with noise, over the statistic."""
     truth = float(STATISTICS[statistic](people))
     biases = [
         float(np.clip(_answers(people, chunks, statistic, settings), LOWER, UPPER).mean()) - truth for chunks in CHUNKS
@@ -135,7 +135,7 @@ def _by_chunks(people: NDArray[np.float64], statistic: str, settings: Settings) 
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """Histograms, the search for b, and chunks."""
+    """Draw the histograms of errors, the search for b, and the errors by the number of chunks."""
     measured = data["measured"]
     caption = "Errors of private means of the Adult table's ages, as shares of the mean, by what one has to choose."
     panels = [_histogram_panel(measured), _search_panel(measured), _chunk_panel(measured)]

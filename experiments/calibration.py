@@ -1,4 +1,4 @@
-"""Formulas between claims and noise scales, held to certified bounds: a naive and a sound one of each quantity.
+"""Formulas between claims and noise scales, checked against certified bounds: a naive and a sound one each.
 
 A run with a smaller budget asks the costly ones for every eleventh set of arguments. Nothing is sampled, so the seed
 changes nothing.
@@ -30,14 +30,14 @@ COSTLY = (
     *("threshold_gaussian", "gaussian_threshold_delta", "discrete_gaussian_tail"),
     *("zcdp_delta", "sampled_gaussian_epsilon"),
 )
-"""Quantities whose bounds take long."""
+"""Quantities whose bounds take long to compute."""
 
 FLAWS: Mapping[str, str] = tomllib.loads((Path(__file__).parent / "data" / "calibration_flaws.toml").read_text("utf-8"))
-"""Where the flaw of a naive formula is told of; the others round to nearest, or cancel, in plain doubles."""
+"""The flaw of a naive formula, with its source; formulas without an entry round to nearest, or cancel, in doubles."""
 
 
 def collect(settings: Settings) -> Collected:
-    """Hold our own formulas to certified bounds."""
+    """Check our own formulas against certified bounds."""
     own = [
         _own(item.name, kind, formulas[item.name], item.grid[:: settings.budget(1, 11) if item.name in COSTLY else 1])
         for item in QUANTITIES
@@ -57,7 +57,7 @@ def _own(name: str, kind: Role, formula: Formula, grid: Sequence[Arguments]) -> 
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """How far the naive formulas are on the unsafe side."""
+    """Draw how far the naive formulas are on the unsafe side."""
     rows = [row for row in data["measured"]["own"] if row["kind"] == Role.NAIVE and row["worst"]][::-1]
     shown = [min(max(row["worst"]["deviation"], sys.float_info.epsilon**2), 1e3) for row in rows]
     series, names = [marks("naive formula", Role.NAIVE, shown, range(len(rows)))], [row["quantity"] for row in rows]
@@ -68,7 +68,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
 
 
 def explain(data: dict[str, Any]) -> str:
-    """The verdicts in words and as a table."""
+    """Return the verdicts in words and as a table."""
     own = data["measured"]["own"]
     naive, sound = ([row for row in own if row["kind"] == kind] for kind in (Role.NAIVE, Role.EXACT))
     deviations = [row["worst"]["deviation"] for row in naive if row["worst"]]

@@ -34,25 +34,25 @@ QUESTION = "What does the definition promise, by exact laws, and which remarks o
 EPSILON = Fraction(1)
 SIGMA = 3
 STEPS = 4
-"""Δ in steps of the grid, for discrete Laplace noise. In steps of Δ it would be randomized response with more outcomes:
-every outcome has the privacy loss ε or −ε."""
+"""The sensitivity Δ in steps of the grid, for discrete Laplace noise. If Δ were one step, every outcome would have the
+privacy loss ε or −ε, as in randomized response."""
 GROUPS = tuple(range(1, 6))
 PRIORS = tuple(i / 20 for i in range(1, 20))
 LIGHTEST = mpq(1, 1 << 20)
-"""Outcomes lighter than this say nothing sharp about a posterior: what is unresolved may weigh as much."""
+"""Less probable outcomes give no sharp bound on a posterior: the law's unresolved part may weigh as much."""
 LABELS = {
     "laplace": f"discrete Laplace, in steps of Δ/{STEPS}",
     "response": "randomized response",
     "gaussian": f"discrete Gaussian, σ = {SIGMA}",
 }
 BELIEFS = (*(Fraction(1, 1 << power) for power in range(1, 11)), Fraction(1, 2000))
-"""Prior probabilities of two rows that are the same for certain."""
+"""Prior probabilities that a person's bit is set."""
 EXPECTED_VICTIMS = tuple(Fraction(10) ** power for power in range(-4, 3))
 COIN_POWERS = tuple(range(44, 65))
 
 
 def collect(settings: Settings) -> Collected:
-    """Find the laws on neighbouring inputs, and what follows from them; decide the catastrophe mechanism's claim."""
+    """Find the laws on neighbouring inputs and what follows from them; decide the catastrophe mechanisms' claims."""
     limits = Limits(unresolved=Fraction(1, 1 << settings.budget(60, 40)))
     laws = {name: law(limits) for name, law in LAWS.items()}
     parts = 2 * settings.budget(10, 2)
@@ -82,13 +82,13 @@ def collect(settings: Settings) -> Collected:
 def _shifted(
     sampler: Callable[..., int], parameter: Fraction, sensitivity: int, limits: Limits
 ) -> Callable[[int], tuple[Law, Law]]:
-    """The laws of additive noise on answers that k records move by k times the sensitivity, by k."""
+    """Return a function from k to the laws of the noise and of the noise plus k times the sensitivity."""
     law = enumerate_law(sampler, parameter, limits=limits)
     return lambda k: (law, law.map(lambda noise: noise + k * sensitivity))
 
 
 def _responses(limits: Limits) -> Callable[[int], tuple[Law, Law]]:
-    """The laws of what k people answer whose truths all change, by k."""
+    """Return a function from k to the laws of k people's responses, if all their bits are False and if all are True."""
     response = exact_randomized_response(epsilon=EPSILON)
     laws = [enumerate_law(response.release, truth, limits=limits) for truth in (False, True)]
     return lambda k: (reduce(definition_laws.both, [laws[0]] * k), reduce(definition_laws.both, [laws[1]] * k))
@@ -102,9 +102,9 @@ LAWS: dict[str, Callable[[Limits], Callable[[int], tuple[Law, Law]]]] = {
 
 
 def _posteriors(p: Law, q: Law) -> list[float]:
-    """For each prior, the highest posterior of the first input, certified to be reached.
+    """Return for each prior the highest posterior of the first input that is certified to be reached.
 
-    Seen an outcome of ratio P(o)/Q(o) ≥ r, the posterior odds are at least r times the prior's.
+    After an outcome with P(o)/Q(o) ≥ r, the posterior odds are at least r times the prior odds.
     """
     reached = [outcome for outcome in {*p, *q} if max(p.mass(outcome), q.mass(outcome)) >= LIGHTEST]
     ratio = max(mpq(p[outcome].lower) / q[outcome].upper for outcome in reached)
@@ -112,12 +112,12 @@ def _posteriors(p: Law, q: Law) -> list[float]:
 
 
 def _epsilon(p: Law, q: Law) -> float:
-    """The ε below which no pure claim holds: the larger certified lower bound of the two directions."""
+    """Return the ε below which no pure claim holds: the larger certified lower bound of the two directions."""
     return log_bounds(Bounds(max(largest_ratio(p, q).lower, largest_ratio(q, p).lower), math.inf))[0]
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """What is promised and what laws give; and what becomes of remarks."""
+    """Draw what the claim promises beside the laws, and the remarks beside what holds."""
     measured = data["measured"]
     promised = [_delta_panel(measured), _posterior_panel(measured), _group_panel(measured)]
     remarks = [_belief_panel(measured), _victims_panel(measured), _catastrophe_panel(measured)]
@@ -136,7 +136,7 @@ def _delta_panel(measured: dict[str, Any]) -> Panel:
 
 
 def _largest_posterior(prior: float) -> float:
-    """What a belief of `prior` in one of two neighbours becomes at most on one answer, where ε-DP holds."""
+    """Return the largest posterior of one of two neighbours after an ε-DP answer, if its prior is `prior`."""
     return 1 / (1 + (1 - prior) / prior * math.exp(-EPSILON))
 
 

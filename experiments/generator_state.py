@@ -62,10 +62,10 @@ def collect(settings: Settings) -> Collected:
 
 
 def _recovering(settings: Settings) -> tuple[dict[str, Any], float]:
-    """How many of some generators are recovered, by the number of answers and the size of their truths.
+    """Recover the states of generators from noisy answers, for some numbers of answers and sizes of the true answers.
 
     Returns:
-        That, and the seconds that the slowest recovery took.
+        The shares of generators that are recovered, and the seconds that the slowest recovery took.
     """
     answers, truths = (FEW_COUNTS, FEW_TRUTHS) if settings.share < 1 else (COUNTS, TRUTHS)
     generators = settings.budget(2, 1)
@@ -86,7 +86,7 @@ def _recovering(settings: Settings) -> tuple[dict[str, Any], float]:
 
 
 def _predicts(released: NDArray[np.float64], truth: float, generator: np.random.RandomState) -> bool:
-    """Whether the generator recovered from answers draws what the real one draws next."""
+    """Whether a generator can be recovered from the released answers, and then draws what the real one draws next."""
     try:
         recovered = recover_mt19937(released, truth, scale=1.0)
     except StateNotFound:
@@ -95,7 +95,7 @@ def _predicts(released: NDArray[np.float64], truth: float, generator: np.random.
 
 
 def _enumerating(settings: Settings) -> tuple[list[dict[str, Any]], list[float]]:
-    """Find seeds by one answer: among how many and whether each was found, and the seconds that each took."""
+    """Find seeds from one answer. Return rows (number of possible seeds, whether it was found), and their seconds."""
     rows, seconds = [], []
     for power in range(8, settings.budget(18, 16), 2):
         seed = (1 << power) - 1
@@ -108,7 +108,7 @@ def _enumerating(settings: Settings) -> tuple[list[dict[str, Any]], list[float]]
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """What recovers the state, and what it is worth."""
+    """Draw how many answers recover the state, and the advantage that this gives."""
     state = data["measured"]["state"]
     recovering = panel(
         f"np.random: {state['generators']} generators, truths in units of the noise scale",
@@ -126,7 +126,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
 
 
 def timing_figures(data: dict[str, Any]) -> list[Figure]:
-    """What enumerating seeds costs."""
+    """Draw the time that enumerating seeds takes."""
     rows, seconds = data["measured"]["seed"]["rows"], data["timings"]["enumeration"]
     cost = seconds[-1] / rows[-1]["seeds"]
     all_powers = [2.0**power for power in (8, 16, 24, 32)]

@@ -1,4 +1,4 @@
-"""Flaws of the code between the mechanisms: what outputs show of them, and what an alignment does.
+"""Flaws of the code between the mechanisms: what outputs show of them, and what an alignment shows.
 
 Sensitivity: Casacuberta and others 2022, 'Widespread Underestimation of Sensitivity in Differentially Private
 Libraries'. Alignments: Zhang and Kifer 2017, 'LightDP: Towards Automating Differential Privacy Proofs'.
@@ -36,7 +36,7 @@ ATTACKS: tuple[Attack, ...] = (SUM_SENSITIVITY, BlackBox())  # the bet on sums, 
 
 
 class Pipeline(NamedTuple):
-    """A flawed pipeline, its repaired twin, what it is called in figures, and the neighbours."""
+    """A flawed pipeline, its repaired twin, its label in figures, and a pair of neighbours."""
 
     make: Maker
     repaired: Maker
@@ -49,7 +49,7 @@ def _without_last(records: Sequence[Any]) -> NeighbouringPair:
 
 
 def _narrow(raised: int) -> NeighbouringPair:
-    """Narrow records, so many of them at the upper bound, and one of these at the lower."""
+    """Return narrow records, the first `raised` at the upper bound; the neighbour has one fewer there."""
     first, second = (np.where(np.arange(1024) < count, UPPER, LOWER) for count in (raised, raised - 1))
     return NeighbouringPair(first, second, Relation.SUBSTITUTE)
 
@@ -93,7 +93,7 @@ class _Counted:
 
 
 def collect(settings: Settings) -> Collected:
-    """Align every pipeline and its twin on one pair, and let attacks look at outputs for the same flaw."""
+    """Align every pipeline and its twin on one pair, and run attacks on outputs to find the same flaw."""
     findings: list[Finding] = []
     rows = []
     budgets = TRIALS[: settings.budget(len(TRIALS), 1)]
@@ -111,7 +111,7 @@ def collect(settings: Settings) -> Collected:
 
 
 def aligned(make: Maker, pair: NeighbouringPair, trials: int, seed: int) -> tuple[Finding, int]:
-    """What `ideal_noise=True` finds on a pair, by trials in the place of seconds; and how many outputs it drew."""
+    """Return the finding of `ideal_noise=True` on a pair, limited by trials, not seconds; and the outputs it drew."""
     counted = _Counted((target := make(EPSILON)).release)
     on_pair = Target.dataset(counted, claim=target.claim, relation=pair.relation, name=target.name, pairs=[pair])
 
@@ -119,7 +119,7 @@ def aligned(make: Maker, pair: NeighbouringPair, trials: int, seed: int) -> tupl
 
 
 def _cost(finding: Finding) -> float | None:
-    """The ε of the shifts, if they are known; not what samples show."""
+    """Return the ε that the shifts cost; None if that is unknown, or if only samples show it."""
     if finding.refutes:
         return finding.shown.epsilon_lower if finding.samples is None else None
     loss = finding.evidence.loss if isinstance(finding.evidence, Alignment) else ""
@@ -127,7 +127,7 @@ def _cost(finding: Finding) -> float | None:
 
 
 def _sampled(pipeline: Pipeline, budgets: Sequence[int], seed: int) -> tuple[Finding, int]:
-    """The finding that refutes the claim by the fewest outputs, and how many; else the last, and how many all drew."""
+    """Return the refuting finding of fewest outputs, and these; or the last finding, and the outputs of all attacks."""
     target = replace(pipeline.make(EPSILON), pairs=(pipeline.pair,))
     drawn: list[tuple[Finding, int]] = []
     for attack in (attack for attack in ATTACKS if attack.applies_to(target)):
@@ -142,7 +142,7 @@ def _sampled(pipeline: Pipeline, budgets: Sequence[int], seed: int) -> tuple[Fin
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """Outputs against runs; and what shifts cost, in units of the claim."""
+    """Draw the outputs of attacks beside the runs of alignments, and what the shifts cost, in units of the claim."""
     rows = data["measured"]["rows"][::-1]
     seen = [
         _marks(rows, "samples", Role.NAIVE, lambda row: row["attack"] and row["outputs"]),
@@ -162,7 +162,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
 
 
 def _marks(rows: Sequence[Any], label: str, role: Role, value: Callable[[Any], float | None]) -> Series:
-    """A mark for each row that has a value, at the row's height."""
+    """Return a mark for each row that has a value, at the row's height."""
     shown = [(x, height) for height, row in enumerate(rows) if (x := value(row))]
     return marks(label, role, [x for x, _ in shown], [height for _, height in shown])
 
@@ -172,7 +172,7 @@ def _listed(labels: Iterable[str]) -> str:
 
 
 def explain(data: dict[str, Any]) -> str:
-    """Set runs beside outputs, and what the shifts of both kinds cost."""
+    """Compare runs with outputs, and what the shifts cost for flawed and for repaired pipelines."""
     rows = data["measured"]["rows"]
     twins = [row["twin_cost"] for row in rows]
     drawn = sorted(row["outputs"] for row in rows if row["attack"])

@@ -40,14 +40,14 @@ Entry = tuple[Row, list[Finding]]
 
 
 class Case(NamedTuple):
-    """A mechanism, `library:name`, in one environment; None stands for that of this interpreter."""
+    """A mechanism, `library:name`, in one environment; None means the environment of this interpreter."""
 
     environment: str | None
     spec: str
     python: str
 
     def findings(self, seconds: float, alpha: float, settings: Settings) -> list[Finding]:
-        """Audit it at ε = 1."""
+        """Return the findings of an audit of the mechanism at ε = 1."""
         bounds: dict[str, Any] = {"bounds": NARROW_BOUNDS} if self.spec.endswith(":sum") else {}
         target = isolated(self.spec, python=self.python, epsilon=1.0, **bounds)
         spec = f"{self.spec} --epsilon 1" + (" --bounds {!r} {!r}".format(*NARROW_BOUNDS) if bounds else "")
@@ -62,7 +62,7 @@ class Case(NamedTuple):
 
 
 def all_cases(root: Path, *, only_here: bool = False) -> list[Case]:
-    """All mechanisms of this interpreter and, unless `only_here`, of the environments built at `root`."""
+    """Return all mechanisms of this interpreter and, unless `only_here`, of the environments built at `root`."""
     here = [Case(None, f"{name}:{member}", sys.executable) for name in HERE for member in library(name).mechanisms]
     return here + [
         Case(made.name, f"{made.library}:{member}", str(made.python))
@@ -89,7 +89,7 @@ def collect(settings: Settings) -> Collected:
 
 
 def _audited(cases: Sequence[Case], seconds: float, settings: Settings) -> tuple[list[Entry], set[Any], list[str]]:
-    """The rows of all cases, which cases they are, and why others cannot be loaded: none of these hides another."""
+    """Audit cases. Return the entries of the scoreboard, the cases audited, and why each other one cannot be loaded."""
     judged, audited, failed = [], set(), []
     for case in cases:
         try:
@@ -105,7 +105,7 @@ def _audited(cases: Sequence[Case], seconds: float, settings: Settings) -> tuple
 
 
 def _earlier(previous: Any, described: Container[Any], audited: Container[Any]) -> Iterator[Entry]:
-    """What an earlier run measured in environments that are still pinned and were not audited now."""
+    """Yield the entries of an earlier run for environments that are still pinned and were not audited now."""
     for row in previous["timings"]["rows"] if previous else ():
         if row["environment"] in described and _case(row) not in audited:
             wanted = (_case(row)[1], row["version"], row["attack"])
@@ -119,7 +119,7 @@ def _case(row: Row) -> tuple[str | None, str]:
 
 
 def _judged(case: Case, group: list[Finding]) -> Entry:
-    """What the scoreboard says of one attack on one mechanism, by its worst scenario; and all its findings."""
+    """Return the scoreboard's row for one attack on one mechanism, by its worst scenario, and all its findings."""
     worst = max(decisive(group), key=lambda finding: finding.shown.epsilon_lower or 0.0)
     name, _, mechanism = case.spec.partition(":")
     row: Row = {"environment": case.environment, "library": name, "version": worst.target_version}
@@ -131,7 +131,7 @@ def _judged(case: Case, group: list[Finding]) -> Entry:
 
 
 def _compared(row: Row, group: Sequence[Finding]) -> Row:
-    """A row, with what it says of its verdict beside what is publicly known."""
+    """Return a row with its status (the verdict compared with what is publicly known) and the link of a known flaw."""
     version = row["version"].rpartition(" ")[2]
     link = expected(expected_failures(), row["library"], version, row["mechanism"], row["attack"])
     few = any(finding.samples and finding.samples.trials_needed is not None for finding in group)
@@ -140,7 +140,7 @@ def _compared(row: Row, group: Sequence[Finding]) -> Row:
 
 
 def _published(judged: Sequence[Entry]) -> list[Entry]:
-    """What may be published; the rest is written where it stays, one file a mechanism of a version."""
+    """Return the entries that may be published; write each new failure to a file of its own in `UNPUBLISHED`."""
     refuted = {_case(row) for row, _ in judged if row["verdict"] == Verdict.VIOLATED}
     for row, group in judged:
         if row["status"] == Status.NEW:
@@ -152,7 +152,7 @@ def _published(judged: Sequence[Entry]) -> list[Entry]:
 
 
 def timing_figures(data: dict[str, Any]) -> list[Figure]:
-    """Versions of libraries against mechanisms, with the most that any attack proves of each."""
+    """Draw versions of libraries against mechanisms, with the largest ε that any attack proves for each."""
     cells: dict[str, dict[str, Cell]] = {}
     for row in sorted(data["timings"]["rows"], key=lambda row: row["epsilon_lower"] or 0.0):
         cells.setdefault(row["mechanism"], {}).setdefault(row["version"], Cell(verdict=Verdict.NOT_APPLICABLE))
@@ -170,7 +170,7 @@ def timing_figures(data: dict[str, Any]) -> list[Figure]:
 
 
 def explain_timings(data: dict[str, Any]) -> str:
-    """The scoreboard in words."""
+    """Return the scoreboard in words."""
     measured, rows = data["timings"], data["timings"]["rows"]
     missed = [row for row in rows if row["status"] == Status.PASSES]
     passes = ", ".join(f"{row['mechanism']} of {row['version']} under {row['attack']}" for row in missed)

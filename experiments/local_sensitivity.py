@@ -46,7 +46,7 @@ ANSWERS = tuple(4**power for power in range(1, 8))
 FEW_ANSWERS = tuple(2**power for power in range(9))
 NAIVE, EXACT = targets.naive_local_sensitivity_mean, targets.exact_sum_over_count
 SLOW = (targets.exact_smooth_mean, targets.exact_ptr_mean)
-"""They draw a few thousand answers a second: they get fewer, and their findings say what they would have detected."""
+"""These draw only a few thousand answers a second, so they get fewer trials; their findings state the power."""
 READ_OFF = ((NAIVE, "naive, local sensitivity", Role.NAIVE), (EXACT, "exact, noisy sum over noisy count", Role.EXACT))
 AUDITED = (
     NAIVE,
@@ -58,12 +58,12 @@ AUDITED = (
     targets.exact_sample_aggregate,
 )
 JUMPING = (targets.naive_median, targets.exact_median_smooth)
-"""They have a local sensitivity of 0 on one database and not on its neighbour."""
+"""Targets whose local sensitivity is 0 on one database and above 0 on its neighbour."""
 ONE_ANSWER = LocalSensitivity(sizes=(1,), answers=(1,))
 EPSILONS = (0.1, 0.2, 0.5, 1.5, 3.0, 6.0)
 SIZES = (220, 400, means.PEOPLE)
 TEXTBOOKS_DISTANCES = 200
-"""Up to where the textbook looks for the maximum."""
+"""The number of distances over which the textbook takes the maximum."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -90,7 +90,7 @@ def collect(settings: Settings) -> Collected:
 
 
 def _reading(settings: Settings) -> dict[str, Any]:
-    """Median relative error of the n that is read off m answers about everybody."""
+    """Return the median relative error of n as estimated from m answers about everybody, by target and m."""
     repetitions = settings.budget(101, 11)
     errors = {
         make.__name__: [
@@ -103,7 +103,7 @@ def _reading(settings: Settings) -> dict[str, Any]:
 
 
 def _betting(settings: Settings, alpha: float) -> dict[str, Any]:
-    """Advantage of telling n from n − 1 by the n read off m answers about a small group."""
+    """Return the advantage of telling n from n − 1 by n as estimated from m answers about a small group."""
     group, outputs, least = ages(SMALL_GROUP), settings.budget(4_000_000, 50_000), settings.budget(40_000, 2_000)
     rows = {}
     for row, (make, _, _) in enumerate(READ_OFF):
@@ -116,7 +116,7 @@ def _betting(settings: Settings, alpha: float) -> dict[str, Any]:
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """The error of the reading, the advantage of the bet, what one answer tells, and a smooth bound."""
+    """Draw the error of the estimated n, the advantages of the bet and of one answer, and a smooth bound."""
     measured = data["measured"]
     panels = [
         _reading_panel(measured["everybody"]),
@@ -165,7 +165,7 @@ def _smooth_panel(rows: dict[str, Any]) -> Panel:
 
 
 def _of_one_answer(data: dict[str, Any], make: Callable[..., Target]) -> list[Finding]:
-    """The findings of the audits at each ε of `EPSILONS`."""
+    """Return the target's findings at each ε of `EPSILONS`."""
     return [finding for finding in findings_of(data, make.__name__) if claimed_epsilon(finding) in EPSILONS]
 
 

@@ -46,7 +46,7 @@ BINADES = tuple(range(-14, 2))
 
 
 def collect(settings: Settings) -> Collected:
-    """Audit each sampler at each ε, see which outputs its model recognises, and how dense what it reaches is."""
+    """Audit each sampler at each ε. Measure which outputs its model recognises, and how dense its outputs are."""
     trials = settings.budget(20_000, 1_000)
     findings = sweep((make for make, *_ in TARGETS), EPSILONS, LowBitGaussian(), settings, trials=trials)
     rng = np.random.default_rng(settings.seed)
@@ -62,7 +62,7 @@ def collect(settings: Settings) -> Collected:
 
 
 def _recognised(target: Target, model: Model, trials: int, rng: np.random.Generator) -> list[float]:
-    """Which share of the outputs for the answers 0 and 1 the model says can come from 0."""
+    """Return, for the answers 0 and 1, the share of outputs that can come from 0 by the model."""
     shares = []
     for answer in (0.0, 1.0):
         outputs = target.outputs(answer, trials * model.answers, rng)
@@ -77,7 +77,7 @@ def _share(model: Model, outputs: NDArray[np.floating], sigma: float) -> float:
 
 
 def _density(model: Model, dtype: type[Any], count: int, rng: np.random.Generator) -> list[float]:
-    """Which share of all numbers (or pairs of numbers) the sampler reaches, binade by binade of their modulus."""
+    """Return the share of all numbers, or pairs, that the sampler can reach, for each binade of their modulus."""
 
     def noise(binade: int) -> NDArray[np.floating]:
         modulus = np.ldexp(rng.uniform(1, 2, count), binade)
@@ -92,12 +92,12 @@ def _density(model: Model, dtype: type[Any], count: int, rng: np.random.Generato
 
 
 def ideal_advantage(epsilon: float, answers: int) -> float:
-    """The most that any bet wins against ideal Gaussian noise on so many answers one sensitivity apart."""
+    """Return the largest advantage against ideal Gaussian noise on this many answers, each one sensitivity apart."""
     return math.erf(math.sqrt(answers / 8) / targets.sigma_of(epsilon))
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """Advantage against ε for one answer and for two, what is recognised, and how dense it is."""
+    """Draw the advantage against ε for one answer and for two, the shares recognised, and the density."""
     caption = (
         "Above: advantage of the bet 'reachable from 0 only' at δ = 10⁻⁵. Below: outputs that the model of "
         "each sampler recognises at ε = 1, and the share of all numbers that a sampler can produce."

@@ -40,14 +40,14 @@ def collect(settings: Settings) -> Collected:
 
 
 def _holes() -> dict[str, list[bool]]:
-    """Which of the doubles next above one place the textbook's sampler can produce for either answer."""
+    """Return for each answer which of the doubles from HOLES_AT upwards the textbook's sampler can produce."""
     start = np.array([HOLES_AT]).view(np.int64)[0]
     doubles = (start + np.arange(HOLES_SHOWN)).view(np.float64)
     return {str(answer): reachable(doubles, answer, 1 / HOLES_EPSILON, TEXTBOOK).tolist() for answer in ANSWERS}
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """Advantage against ε, and the picture of the holes."""
+    """Draw the advantage against ε, and the holes."""
     epsilons = data["measured"]["epsilons"]
     ideal = curves.ideal_laplace_series("ideal mechanism, best bet", epsilons)
     series = [*curves.advantages_by_epsilon(data, TARGETS), ideal]

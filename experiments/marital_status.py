@@ -47,7 +47,7 @@ def collect(settings: Settings) -> Collected:
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """Draws of each status by each mechanism."""
+    """Draw how often each mechanism selects each status."""
     measured = data["measured"]
     places = range(len(measured["statuses"]))
     series = [

@@ -1,7 +1,7 @@
 """Every attack against every target of the lab, and every law that can be found.
 
-What is drawn and said is what the record holds: its targets are the rows, its attacks the columns, and the numbers are
-its own.
+Figures and text show only what is in the record: its targets are the rows, its attacks the columns, and all numbers
+come from it.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ QUESTION = "Which attack refutes the claim of which implementation?"
 
 EPSILON = 1.0
 COMMITTED = Path(__file__).resolve().parents[1] / "reports" / PROOFS / RECORD
-"""What the checker said of the certificates in the lab's own reports."""
+"""The record of the checker's verdicts on the certificates in the lab's own reports."""
 
 NAMES = tuple(sorted(targets.__all__, key=lambda name: (name.startswith("exact"), name)))
 
 EVERY_PAIR = "∀"
-"""What stands on the cell of a target that is proved for every pair of neighbours."""
+"""The text in the cell of a target that is proved for every pair of neighbours."""
 
 COSTS = tomllib.loads((Path(__file__).parent / "data" / "costs.toml").read_text("utf-8"))
 ONE_BY_ONE, COSTLY = COSTS["one_by_one"], COSTS["one_by_one"] + COSTS["costly"]
@@ -48,12 +48,12 @@ SMALLER: Mapping[str, attacks.Attack] = {
     "sum_sensitivity": attacks.SUM_SENSITIVITY.given(most_records=FEW_RECORDS),
 }
 ATTACKS = tuple(attack for attack in attacks.ALL_ATTACKS if attack.name != "alignment")
-"""All but the one that asks for the code around the noise, which the experiment glue is about."""
+"""All attacks but `alignment`, which is about the code around the noise; see the experiment glue."""
 SMALLER_ATTACKS = tuple(SMALLER.get(attack.name, attack) for attack in ATTACKS)
 
 
 def collect(settings: Settings) -> Collected:
-    """Audit every target with every attack, look for its law, and take over what `make prove` found."""
+    """Audit every target with every attack, look for its law, and add the findings of `make prove`."""
     trials, few = settings.budget(ENOUGH_TRIALS, 1_000), settings.budget(2_500, 150)
     is_small = settings.share < 1  # spared what takes seconds, where a full one is spared what takes minutes
     spared = COSTLY if is_small else ONE_BY_ONE
@@ -82,7 +82,7 @@ def collect(settings: Settings) -> Collected:
 
 
 def families(names: Sequence[str]) -> dict[str, list[str]]:
-    """The targets of each mechanism; one that no mechanism names is a family of its own."""
+    """Return the targets of each mechanism; a target that no mechanism names is a family of its own."""
     grouped: dict[str, list[str]] = {mechanism: [] for mechanism in targets.MECHANISMS}
     for name in names:
         named = [mechanism for mechanism in targets.MECHANISMS if mechanism in name]
@@ -96,7 +96,7 @@ def committed() -> list[Finding]:
 
 
 def findings_of(name: str, trials: int, alpha: float, seed: int) -> list[Finding]:
-    """What attacks say of one target."""
+    """Return the findings of all attacks on one target."""
     costly = name in COSTLY
     spec = None if costly else f"experiments.targets:{name} --epsilon {EPSILON}"
     target, chosen = getattr(targets, name)(EPSILON), SMALLER_ATTACKS if costly else ATTACKS
@@ -104,7 +104,7 @@ def findings_of(name: str, trials: int, alpha: float, seed: int) -> list[Finding
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """A matrix of the naive targets and one of the exact ones."""
+    """Draw a matrix of the naive targets and one of the exact ones."""
     measured, findings = data["measured"], _by_cell(data)
     columns = [*measured["attacks"], EXACT_LAW, CERTIFICATE]
     caption = (
@@ -142,7 +142,7 @@ NOT_RUN = Cell(verdict=None, text="·")
 
 
 def cell(findings: Sequence[Finding]) -> Cell:
-    """The gravest verdict of an attack's findings on one target, and the number that belongs to it."""
+    """Return a cell with the gravest verdict of an attack's findings on one target, and the number to show with it."""
     if not findings:
         return NOT_RUN
     worst = decisive(findings)
@@ -157,7 +157,7 @@ def cell(findings: Sequence[Finding]) -> Cell:
 
 
 def _violation(findings: Sequence[Finding]) -> str:
-    """The largest δ that a law gives, nothing for a claim on divergences; or the largest advantage."""
+    """Return the largest δ by exact laws (empty if the claim is on divergences), or else the largest advantage."""
     if findings[0].attack == EXACT_LAW:
         delta = max(finding.shown.delta_lower or 0.0 for finding in findings)
         return _short(delta) if delta else ""
@@ -170,7 +170,7 @@ def _short(number: float) -> str:
 
 
 def refuting(data: dict[str, Any]) -> dict[str, set[str]]:
-    """The names of what refutes each target: attacks, or the exact law."""
+    """Return, for each target, the names of the attacks that refute it, and of the exact law if that does."""
     by: dict[str, set[str]] = {name: set() for name in data["measured"]["targets"]}
     for (target, column), findings in _by_cell(data).items():
         if any(finding.verdict is Verdict.VIOLATED for finding in findings):
@@ -195,7 +195,7 @@ def explain(data: dict[str, Any]) -> str:
 
 
 def _of_naive(names: Sequence[str], by: dict[str, set[str]], laws: Any, attacks: Sequence[str]) -> dict[str, Any]:
-    """How many naive mechanisms samples refute, each attack among them, and which only a law refutes, or nothing."""
+    """Return how many naive mechanisms samples refute, in all and by attack, which only a law refutes, and the rest."""
     refuted = {attack: sum(attack in by[name] for name in names) for attack in attacks}
     return {
         "naive": len(names),
@@ -207,7 +207,7 @@ def _of_naive(names: Sequence[str], by: dict[str, set[str]], laws: Any, attacks:
 
 
 def _of_exact(names: Sequence[str], by: dict[str, set[str]], laws: Sequence[Finding]) -> dict[str, Any]:
-    """Which exact mechanisms something refutes, how many nothing does, and what their laws prove."""
+    """Return which exact mechanisms are refuted, how many are not, and how many laws exist and prove the claim."""
     proved = [law.evidence for law in laws if law.verdict is Verdict.PROVED]
     return {
         "exact": len(names),
@@ -221,7 +221,7 @@ def _of_exact(names: Sequence[str], by: dict[str, set[str]], laws: Sequence[Find
 
 
 def needs(finding: Finding) -> str:
-    """What a law needs that refutes a claim: a δ at the claimed ε or, of claims on divergences, the advantage."""
+    """Return as text the δ at the claimed ε that a refuting law needs, or its advantage for a claim on divergences."""
     shown = finding.shown
     if shown.delta_lower is not None or shown.advantage is None:
         return f"δ = {shown.delta_lower:.2g}"

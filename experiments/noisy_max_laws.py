@@ -1,8 +1,8 @@
 """Dwork and Roth 2014, Theorem 3.13, against exact laws (see mechanisms.noisy_max.exact).
 
-The theorem says that report noisy max with one-sided exponential noise has the law of the exponential mechanism. It
-has that of permute-and-flip (Ding et al. 2021); it is Gumbel noise that gives the exponential mechanism. What
-textbooks say of selections in general stands in `experiments.common.selection_laws`.
+The theorem says that report noisy max with one-sided exponential noise has the law of the exponential mechanism. In
+fact it has the law of permute-and-flip (Ding et al. 2021); Gumbel noise gives the exponential mechanism. What textbooks
+say of selections in general is in `experiments.common.selection_laws`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from mechanisms.noisy_max.exact import exact_exponential_noisy_max, exact_laplac
 QUESTION = "Which noise makes report noisy max the exponential mechanism: Gumbel, exponential or Laplace?"
 
 EPSILON = 2
-"""With ε = 2 and Δu = 1 the gap of two utilities is t, in units of 2Δu/ε."""
+"""With ε = 2 and Δu = 1, the unit 2Δu/ε is 1, so the gap t of two utilities is their difference."""
 GREATEST_GAP = 6
 MECHANISMS: dict[str, Mechanism] = {
     "gumbel": exact_exponential(epsilon=EPSILON),
@@ -74,12 +74,12 @@ def collect(settings: Settings) -> Collected:
 
 
 def worse(mechanism: Mechanism, gap: Fraction, limits: Limits) -> Bounds:
-    """The probability that the outcome `gap` below the other is picked."""
+    """Enclose the probability that the worse of two outcomes is selected, if its utility is `gap` below the other's."""
     return enumerate_law(mechanism.release, (float(gap), 0.0), limits=limits)[1]
 
 
 def formula(name: str, gap: Fraction) -> Bounds:
-    """Enclose the closed form of that probability, at both ends of an enclosure of e^−t or e^−1."""
+    """Enclose the closed form `name` of the probability in `worse`, by an enclosure of e^−t or of e^−1."""
     least, most = exp_bounds(-mpq(gap))
     match name:
         case "gumbel":
@@ -94,7 +94,7 @@ def formula(name: str, gap: Fraction) -> Bounds:
 
 
 def discrete_laplace_worse(q: Any, gap: Fraction) -> Any:
-    """The same probability for noise of law (1 − q)/(1 + q)·q^|n| and ties broken by a coin; it grows with q.
+    """Return the probability in `worse` for noise of law (1 − q)/(1 + q)·q^|n|, ties broken by a coin; it grows with q.
 
     The difference D of two such noises has P[D = d] = ((1 − q)/(1 + q))²·q^d·(d + k), k = (1 + q²)/(1 − q²), for d ≥ 0,
     and the worse outcome wins with probability P[D > g] + ½·P[D = g] at an integer gap g. Other gaps are rounded at
@@ -110,13 +110,13 @@ def discrete_laplace_worse(q: Any, gap: Fraction) -> Any:
 
 
 def distance(p: Bounds, q: Bounds) -> Bounds:
-    """Bounds of |p − q|."""
+    """Return bounds on |p − q|."""
     below, above = p.lower - q.upper, p.upper - q.lower
     return Bounds(max(below, -above, mpq(0)), max(above, -below))
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """The worse outcome's probability against the gap, the distance from the formulas, and selections in general."""
+    """Draw the worse outcome's probability against the gap, its distance from formulas, and selections in general."""
     measured = data["measured"]
     gaps = measured["gaps"]
     apart = gaps[1:]  # at gap 0 the exponential noise and the exponential mechanism agree

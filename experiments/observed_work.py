@@ -38,7 +38,7 @@ SHOWN = 1.0
 TRIALS = 4_000
 RANGE = 15
 PAIR = NeighbouringPair(RANGE // 2 + 1, RANGE // 2, None)
-"""Integers, which `NeighbouringPair.answers` would make doubles of."""
+"""Two integer answers, made directly because `NeighbouringPair.answers` would turn them into doubles."""
 UTILITIES = NeighbouringPair.utilities([0.0] * 5, [0.0, -1.0, -1.0, -1.0, -1.0], sensitivity=1.0)
 
 
@@ -61,7 +61,7 @@ OBSERVED = (
 
 
 def collect(settings: Settings) -> Collected:
-    """Audit output and work together at each ε; and once only until the naive mechanism is refuted."""
+    """Audit output and work together at each ε, and once more until the naive mechanism is refuted."""
     trials = settings.budget(TRIALS, 2_000)
     alpha = share_of_alpha(DEFAULT_ALPHA, len(OBSERVED) * len(EPSILONS) + 1)
     run = partial(audit, alpha=alpha, seed=settings.seed)
@@ -77,7 +77,7 @@ def collect(settings: Settings) -> Collected:
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """Advantage of counted work against ε."""
+    """Draw the advantage of counted work against ε."""
     counted = [
         curves.estimate_series([asdict(_size(finding)) for finding in _findings(data, make)], EPSILONS, label, role)
         for make, _, label, role in OBSERVED
@@ -99,7 +99,7 @@ def _findings(data: dict[str, Any], make: Callable[..., Target]) -> list[Finding
 
 
 def _size(finding: Finding) -> Estimate:
-    """The advantage of the better of an event and its complement."""
+    """Return the advantage of an event or of its complement, whichever is positive."""
     seen = curves.advantage_of(finding)
     return seen if seen.estimate >= 0 else replace(seen, estimate=-seen.estimate, lower=-seen.upper, upper=-seen.lower)
 

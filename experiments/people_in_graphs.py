@@ -31,7 +31,7 @@ EPSILON = 1
 MOST_FRIENDS = max(degrees(CLUB).values())
 BOUNDS = range(1, MOST_FRIENDS + 1)
 EDGES = 10
-"""At ε = 1/EDGES for an edge, so many edges have ε = 1 together, and δ stays 0."""
+"""At ε = 1/EDGES for an edge, this many edges have ε = 1 together, and δ stays 0."""
 
 
 def collect(settings: Settings) -> Collected:
@@ -56,12 +56,12 @@ def collect(settings: Settings) -> Collected:
 
 
 def _epsilons(noise: Law, moves: list[int]) -> list[float]:
-    """The ε that answers need which are that far apart."""
+    """Return, for each distance in `moves`, the ε that two answers at that distance need under this noise."""
     return [smallest_epsilon(noise, noise.map(partial(operator.add, move)))[0] for move in moves]
 
 
 def rewirings(bound: int) -> list[Graph]:
-    """Node neighbours of the club that are hard on a bound: a person befriends nobody, everybody, all at the edge."""
+    """Return graphs in which one person befriends nobody, everybody, or all people with exactly `bound` friends."""
     at_the_edge = {person for person, friends in degrees(CLUB).items() if friends == bound}
     everybody = frozenset(range(1, PEOPLE + 1))
     return [
@@ -72,13 +72,13 @@ def rewirings(bound: int) -> list[Graph]:
 
 
 def among_few_friends(graph: Graph, bound: int) -> int:
-    """The edges between people of at most `bound` friends: what a naive truncation counts."""
+    """Return the number of edges between people of at most `bound` friends, which a naive truncation counts."""
     friends = degrees(graph)
     return sum(max(friends[first], friends[second]) <= bound for first, second in graph)
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """What a person is promised, and what a person moves."""
+    """Draw the ε that hiding a person needs, and how far a person moves the count."""
     measured = data["measured"]
     friends, bounds = measured["friends"], measured["bounds"]
     panels = [
@@ -111,7 +111,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
 
 
 def explain(data: dict[str, Any]) -> str:
-    """What is promised to whom."""
+    """Say what a claim for edges promises to people."""
     measured = data["measured"]
     excess = [move / d for d, move in zip(measured["bounds"], measured["naive_move"], strict=True)]
     worst = max(range(len(excess)), key=excess.__getitem__)

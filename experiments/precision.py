@@ -28,7 +28,7 @@ TARGETS: Rows = (
     (targets.exact_rounded_laplace, "exact, rounded ideal Laplace", Role.EXACT),
 )
 FAR, NEAR = 0, 1
-"""Which pair of the attack a finding is about: the answers 0 and Δ, or two that are one ulp apart."""
+"""The indices of the attack's two pairs: the answers 0 and Δ, and two answers that are one ulp apart."""
 
 GRID_EXPONENTS = tuple(range(0, -71, -1))
 GRIDS_OF = (
@@ -49,12 +49,12 @@ def collect(settings: Settings) -> Collected:
 
 
 def _shares(outputs: np.ndarray[Any, np.dtype[np.float64]]) -> list[float]:
-    """The share of outputs that are multiples of each power of two; the scaling is exact."""
+    """Return, for each power of two in GRID_EXPONENTS, the share of outputs that are its multiples."""
     return [float(np.mean(np.ldexp(outputs, -exponent) % 1 == 0)) for exponent in GRID_EXPONENTS]
 
 
 def left_out(epsilon: float) -> tuple[float, float]:
-    """How often ideal Laplace noise about 0 rounds to a double that the answer 1 leaves out, binade by binade.
+    """Return how often ideal Laplace noise about 0 rounds to a double that cannot come out for the answer 1.
 
     Of the doubles in [2^−(k+1), 2^−k), a share of 2^−k are multiples of 2^−53 and of 2^−(k+1) multiples of 2^−52, which
     is all that the answer 1 gives above 0 and below. In (−2^j, 1 − 2^j) the noise would be beyond −2^j, where its grid
@@ -64,10 +64,10 @@ def left_out(epsilon: float) -> tuple[float, float]:
     neighbouring products with 10 = 8·5/4, ties going to even, 3 in 8 are odd and not half.
 
     Args:
-        epsilon: of a mechanism of sensitivity 1.
+        epsilon: ε of a mechanism of sensitivity 1.
 
     Returns:
-        The probability of no multiple of 2^−53, and of anything left out.
+        The probability that the noise is not a multiple of 2^−53, and that it is a double that is left out.
     """
 
     def within(lower: float, upper: float) -> float:
@@ -81,7 +81,7 @@ def left_out(epsilon: float) -> tuple[float, float]:
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """Advantage against ε for either pair, the ε that is left, and the grids that outputs lie on."""
+    """Draw the advantage against ε for each pair, the ε that is left, and the grids that outputs lie on."""
     epsilons = data["measured"]["epsilons"]
     computed = [left_out(epsilon)[1] for epsilon in epsilons]
     far = (
@@ -130,18 +130,18 @@ def _grids_panel(data: dict[str, Any]) -> Panel:
 
 
 def _by_epsilon(data: dict[str, Any], make: Maker) -> list[list[Finding]]:
-    """The findings of a target, a list of both pairs for each ε."""
+    """Return the findings of a target: for each ε, a list of those on the two pairs."""
     findings, epsilons = curves.findings_of(data, make.__name__), data["measured"]["epsilons"]
     return [[finding for finding in findings if curves.claimed_epsilon(finding) == epsilon] for epsilon in epsilons]
 
 
 def _of_pair(data: dict[str, Any], make: Maker, pair: int) -> list[Finding]:
-    """The findings of a target about one pair; there is no near one where more than half of the outputs are equal."""
+    """Return a target's findings on one pair; the near pair is missing where over half of the outputs are equal."""
     return [of_one[pair] for of_one in _by_epsilon(data, make) if pair < len(of_one)]
 
 
 def _oriented(finding: Finding) -> Finding:
-    """The finding with the pair exchanged where the bet chosen was one on the second answer."""
+    """Return the finding, with the pair exchanged if its event is likelier on the second answer."""
     advantage = curves.advantage_of(finding)
     if advantage.estimate >= 0 or finding.samples is None:
         return finding

@@ -41,12 +41,12 @@ NEIGHBOURS = ((4, 4, 4, 2, 1), (2, 2, 2, 2, 1))
 """Weights on neighbouring databases, in units of the least weight of their range; both are drawn by 4 bits."""
 ROUNDS = tuple(range(1, 11))
 MOST_DRAWS = 200
-"""More draws until one is in range have a probability of less than 2^−160."""
+"""The probability that no draw is in range up to this many is below 2^−160."""
 ROUNDED_OTHERS = (1, 4, 16, 64, 256)
 ETAS = (1.0, 0.5, 0.25)
 FRACTIONS = tuple(i / 16 for i in range(16))
 FAR = 40
-"""How much dearer the outcome is whose probability changes most: its weight is nothing in the sum."""
+"""How much higher the cost of the outcome with the largest change is: its weight is negligible in the sum."""
 
 
 def collect(_settings: Settings) -> Collected:
@@ -69,7 +69,7 @@ def collect(_settings: Settings) -> Collected:
 
 
 def _published() -> dict[str, Any]:
-    """The light outcome's probability at every cost, and what neighbours make of it."""
+    """Return the light outcome's probability at every cost, published and corrected, and the δ on two neighbours."""
     # The search tries costs below the greatest one, and so misses the finest bit by one.
     precision = worst_case_precision(ETA, GREATEST_COST - 1, FULL_WEIGHTS + 1)
     costs = list(range(1, GREATEST_COST + 1))
@@ -90,10 +90,10 @@ def _published() -> dict[str, Any]:
 
 
 def advantage_with_rounds(least: int, *, stops_early: bool = False) -> float:
-    """The advantage between `NEIGHBOURS` of an adversary who sees the outcome of Algorithm 4 and how often it drew.
+    """Return the advantage on `NEIGHBOURS` of an adversary who sees Algorithm 4's outcome and its number of draws.
 
-    It draws until one is in range, and `least` times at least. As printed, its loop stops at the first draw in range,
-    whatever `least` is, and has no outcome if none of so many draws is.
+    It draws at least `least` times, and until a draw is in range. As printed (`stops_early`), its loop stops at the
+    first draw in range, and it has no outcome if none of `least` draws is in range.
     """
     laws: list[dict[Any, float]] = []
     for weights in NEIGHBOURS:
@@ -109,7 +109,7 @@ def advantage_with_rounds(least: int, *, stops_early: bool = False) -> float:
 
 
 def rounding_change(eta: float, others: int) -> float:
-    """The largest quotient of an outcome's probabilities with costs rounded at random and with costs as they are.
+    """Return the largest quotient of an outcome's probabilities with costs rounded at random and not rounded.
 
     Weights are 2^(−η·cost). The outcome's cost is far above the others', which have one cost; the fractions of both lie
     on a grid. Of the others the number that is rounded up is binomial.
@@ -128,7 +128,7 @@ def rounding_change(eta: float, others: int) -> float:
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """The laws of three equal weights, the light outcome's probability, what draws tell and what rounding costs."""
+    """Draw the laws of three equal weights, the light outcome's probability, and what draws tell and rounding costs."""
     measured = data["measured"]
     drawn = [_equal_weights_panel(measured["equal_weights"]), _published_panel(measured["published"])]
     return [

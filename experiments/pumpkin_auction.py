@@ -27,16 +27,16 @@ QUESTION = "What does a private price earn, and what does it cost in ε: noise o
 
 EPSILON = 1
 BIDS = {100: 3, 301: 1}
-"""How many bid how much, in cents, as all prices here."""
+"""{bid: number of bidders}; bids are in cents, like all prices here."""
 BIDDERS = sum(BIDS.values())
 HIGHEST = 400
-"""Bids and prices are 1 to so many cents, which is public."""
+"""Bids and prices are from 1 to this many cents; the limit is public."""
 SENSITIVITY = HIGHEST
-"""How far one bidder moves the revenue of a price: by the highest price at most."""
+"""One bidder moves the revenue of a price by at most the highest price."""
 MOVE = HIGHEST - 1
-"""How far one bidder moves the best price: a first bid takes it anywhere."""
+"""One bidder moves the best price by at most this: a first bid can take it anywhere."""
 LITTLE = 10
-"""The scale of noise that looks harmless."""
+"""The scale, in cents, of noise that looks harmless."""
 CROWDS = (1, 3, 10, 30, 100, 300, 1000, 3000)
 SHOWN = 100
 ADDED = (1, 100, 101, 301, 302, HIGHEST)
@@ -47,12 +47,12 @@ Auction: TypeAlias = Callable[[Bids], Law]
 
 
 def revenue(bids: Bids, price: int) -> int:
-    """What the price earns, in cents: everybody who bids at least that much pays it."""
+    """Return what a price earns, in cents: everybody who bids at least that much pays it."""
     return price * sum(bidders for bid, bidders in bids.items() if bid >= price)
 
 
 def best_price(bids: Bids) -> int:
-    """The lowest price of the largest revenue."""
+    """Return the lowest price that has the largest revenue."""
     return max(PRICES, key=lambda price: (revenue(bids, price), -price))
 
 
@@ -62,10 +62,10 @@ def _power(exponent: Fraction) -> Bounds:
 
 
 def exponential(bids: Bids, factor: int) -> Law:
-    """The law of the exponential mechanism over prices.
+    """Return the law of the exponential mechanism over prices.
 
     Args:
-        bids: how many bid how much.
+        bids: {bid: number of bidders}.
         factor: 2 for weights exp(ε·u/(2Δu)), 1 for weights exp(ε·u/Δu), which monotone utilities may have.
     """
     utilities = {price: revenue(bids, price) for price in PRICES}
@@ -74,7 +74,7 @@ def exponential(bids: Bids, factor: int) -> Law:
 
 
 def noisy_price(bids: Bids, scale: int) -> Law:
-    """The law of the best price with discrete Laplace noise of a scale in cents, clamped to the prices there are.
+    """Return the law of the best price with discrete Laplace noise of a scale in cents, clamped to the possible prices.
 
     The noise n has probability (1 − q)/(1 + q)·q^|n| with q = e^(−1/scale), and a tail from k on q^k/(1 + q).
     """
@@ -119,13 +119,13 @@ def collect(settings: Settings) -> Collected:
 
 
 def share(bids: Bids, law: Law) -> float:
-    """The expected revenue of a price of that law, as a share of the best revenue."""
+    """Return the expected revenue of a price drawn from the law, as a share of the best revenue."""
     earned = sum(revenue(bids, price) * mass for price, mass in law.masses.items())
     return float(earned / revenue(bids, best_price(bids)))
 
 
 def neighbours(bids: Bids) -> Iterator[Bids]:
-    """The same bids with one more of those in `ADDED`, and with one of each kind less."""
+    """Yield the bids with one bid of `ADDED` added, and with one of the bids removed."""
     for bid in ADDED:
         yield {**bids, bid: bids.get(bid, 0) + 1}
     for bid, bidders in bids.items():
@@ -133,24 +133,24 @@ def neighbours(bids: Bids) -> Iterator[Bids]:
 
 
 def needed(name: str, bids: Bids, law: Law) -> float:
-    """A lower bound on the ε that the mechanism, with that law for those bids, needs for them and their neighbours."""
+    """Return a lower bound on the ε that the mechanism needs on these bids, where it has this law, and neighbours."""
     _, _, auction = MECHANISMS[name]
     return max(most_loss(law, auction(neighbour)) for neighbour in neighbours(bids))
 
 
 def most_loss(p: Law, q: Law) -> float:
-    """A lower bound on |ln P(price)/Q(price)| of the price where it is largest."""
+    """Return a lower bound on the largest |ln P(price)/Q(price)| of all prices."""
     ratio = max(max(p[r].lower / q[r].upper, q[r].lower / p[r].upper) for r in PRICES)
     return max(0.0, log_bounds(Bounds(ratio, ratio))[0])
 
 
 def crowd_of(size: int) -> Bids:
-    """So many of each of the four bidders."""
+    """Return the bids of a crowd with `size` copies of each of the four bidders."""
     return {bid: bidders * size for bid, bidders in BIDS.items()}
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """The revenue of prices, the laws of private prices, what they earn and what they cost."""
+    """Draw the revenue of prices, the laws of private prices, what these earn, and the ε that they need."""
     measured = data["measured"]
     dollars = [price / 100 for price in PRICES]
     bidders = [BIDDERS * crowd for crowd in measured["crowds"]]
@@ -173,7 +173,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
 
 
 def explain(data: dict[str, Any]) -> str:
-    """What the prices earn and need, in words."""
+    """Say what the prices earn, and which ε they need."""
     measured = data["measured"]
     at = measured["crowds"].index(measured["shown"])
     earns = {name: shares[at] for name, shares in measured["share"].items()}

@@ -61,20 +61,20 @@ def naive_refusing_sum(epsilon: float = EPSILON) -> Target:
 
 
 def exact_sum(epsilon: float = EPSILON) -> Target:
-    """Sum of records in [0, 1] in fixed point, NaN being the lower bound."""
+    """Sum of records in [0, 1] in fixed point; NaN counts as the lower bound."""
     term = exact_bounded_sum(epsilon=epsilon, lower=BOUNDS[0], upper=BOUNDS[1], grid=Grid(-10))
     return of_term(Target.sum, term, epsilon=epsilon, bounds=BOUNDS, name="exact_sum")
 
 
 def naive_silent_laplace(epsilon: float = SILENT_EPSILON, steps: int = 1) -> Target:
-    """Laplace noise by numpy for a sensitivity of so many least subnormals."""
+    """Laplace noise by numpy, for a sensitivity of `steps` least subnormals."""
     sensitivity = steps * LEAST
     release = partial(naive_laplace_numpy, epsilon=epsilon, sensitivity=sensitivity)
     return Target.noise(release, epsilon=epsilon, sensitivity=sensitivity, name=f"naive_silent_laplace {steps}")
 
 
 def exact_silent_laplace(epsilon: float = SILENT_EPSILON, steps: int = 1) -> Target:
-    """Ideal Laplace noise for a sensitivity of so many least subnormals, rounded to the finest public grid."""
+    """Ideal Laplace noise for a sensitivity of `steps` least subnormals, rounded to the finest public grid."""
     sensitivity = steps * LEAST
     term = noisy(Answer(Fraction(sensitivity), Grid(LEAST_EXPONENT)), RoundedLaplace, epsilon)
     name = f"exact_silent_laplace {steps}"
@@ -111,7 +111,7 @@ def collect(settings: Settings) -> Collected:
 
 
 def _bet_on_middle(target: Target, settings: Settings, alpha: float, *key: int) -> dict[str, float]:
-    """The bet on answers beyond half the sensitivity, the best one on ideal noise, for the answers Δ and 0."""
+    """Return the advantage, for the answers Δ and 0, of the event output > Δ/2, which is best against ideal noise."""
     trials = settings.budget(100_000, 10_000)
     hits = []
     for side, answer in enumerate((target.sensitivity, 0.0)):
@@ -122,7 +122,7 @@ def _bet_on_middle(target: Target, settings: Settings, alpha: float, *key: int) 
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """Advantage for each value that replaces a record, and against the sensitivity where noise vanishes."""
+    """Draw the advantage for each value that replaces a record, and against the sensitivity where noise vanishes."""
     records = [*map(_named, SPECIAL_RECORDS), "upper bound", "one at 0, others at upper"]
     caption = "Advantage of the bet that oversteps the claim most, by input; and of one bet, by sensitivity."
     panels = [
@@ -178,7 +178,7 @@ def _ceiling(ends: Sequence[float], epsilon: float) -> Series:
 
 
 def _seen(finding: Finding) -> float:
-    """An advantage without its sign, which says only which of the two databases the event speaks for."""
+    """Return an advantage without its sign, which only says on which of the two databases the event is likelier."""
     return abs(curves.advantage_of(finding).estimate)
 
 

@@ -32,55 +32,55 @@ QUESTION = "How far does one record move what is computed before the noise, in u
 
 SIZES = (4, 16, 64, 256, 1024, 4096)
 SECONDS, MOST_PAIRS = 2.0, 300
-"""How long an audit of a stage may search, and how many pairs are measured of each size."""
+"""The seconds that an audit of a stage may search, and the number of pairs measured at each size."""
 
 STEP, FINE, OFFSET = 2.0**-48, 2.0**-10, 1e6
 Reals: TypeAlias = NDArray[np.float64]
 
 
 def whole(records: Reals, lower: float, step: float) -> list[int]:
-    """Records in whole steps above a bound, each rounded by itself; the differences are exact for the bounds here."""
+    """Return records in steps above a bound, each rounded by itself; differences are exact for the bounds here."""
     return list(map(int, np.rint((records - lower) / step)))
 
 
 def rescaled_sum(records: Reals) -> float:
-    """A sum of records that are scaled by their own range."""
+    """Return the sum of the records after scaling their own range to [0, 1]."""
     low, high = records.min(), records.max()
     return float(((records - low) / (high - low)).sum()) if high > low else 0.0
 
 
 def histogram(records: Reals) -> list[int]:
-    """How many records lie in each of four cells."""
+    """Return how many records lie in each of four cells."""
     return list(map(int, np.histogram(records, 4, (0.0, 1.0))[0]))
 
 
 def running_sums(records: Reals) -> list[int]:
-    """The sum of the first record, of the first two, and so on, in whole steps of 2^−10."""
+    """Return the sums of the first record, of the first two, and so on, in steps of 2^−10."""
     return list(itertools.accumulate(whole(records, 0.0, FINE)))
 
 
 def fixed_sum(records: Reals) -> Fraction:
-    """The sum of records in [0, 1], in whole steps."""
+    """Return the sum of records in [0, 1], each rounded to steps of 2^−10."""
     return sum(whole(records, 0.0, FINE)) * Fraction(FINE)
 
 
 def fixed_gaps(records: Reals) -> Fraction:
-    """How far each record lies from the one before, in all, in whole steps."""
+    """Return the sum of the distances of successive records, each rounded to steps of 2^−10."""
     return sum(abs(b - a) for a, b in itertools.pairwise(whole(records, 0.0, FINE))) * Fraction(FINE)
 
 
 def sum_of_steps(records: Reals) -> Fraction:
-    """The sum of records just above 1, in whole steps."""
+    """Return the sum of record − 1, for records just above 1, each rounded to steps of 2^−48."""
     return sum(whole(records, 1.0, STEP)) * Fraction(STEP)
 
 
 def one_pass(records: Reals) -> float:
-    """The squared deviations from the records' mean, by the formula that cancels."""
+    """Return the sum of squared deviations from the records' mean, by the formula Σx² − (Σx)²/n, which cancels."""
     return float((records**2).sum() - records.sum() ** 2 / len(records))
 
 
 def squares_about_centre(records: Reals) -> Fraction:
-    """The squared deviations from a public centre, in whole steps."""
+    """Return the sum of squared deviations from a public centre, for records rounded to steps of 2^−10."""
     return sum((step - 512) ** 2 for step in whole(records, OFFSET, FINE)) * Fraction(FINE) ** 2
 
 
@@ -89,7 +89,7 @@ Claimed: TypeAlias = "float | Fraction | Callable[[int], float | Fraction]"
 
 @dataclass(frozen=True)
 class Row:
-    """A stage with what it claims (for a size, where it is a function), and one that keeps its claim."""
+    """A naive stage with its claim and a sound one with the claim it keeps; a claim may be a function of the size."""
 
     label: str
     naive: Callable[[Any], Any]
@@ -101,7 +101,7 @@ class Row:
     metric: Metric = Metric.ABSOLUTE
 
     def stage(self, role: Role, size: int) -> Stage:
-        """The stage on datasets of half as many records up to so many."""
+        """Return the naive or the sound stage, on datasets of size//2 to `size` records."""
         function, claimed = (self.naive, self.claimed) if role is Role.NAIVE else (self.sound, self.kept)
         return Target.stage(
             function,
@@ -131,7 +131,7 @@ ROWS = (
 
 
 def collect(settings: Settings) -> Collected:
-    """Measure each stage at each size, and audit the naive ones where they are furthest off."""
+    """Measure each stage at each size, and audit the naive ones at the size where they exceed their claim most."""
     sizes, seconds = SIZES[: settings.budget(len(SIZES), 3)], SECONDS * max(settings.share, 0.1)
     rows: list[dict[str, Any]] = [
         {"label": row.label, "role": role, "ratios": [ratio(row.stage(role, size), settings.seed) for size in sizes]}
@@ -148,14 +148,14 @@ def collect(settings: Settings) -> Collected:
 
 
 def ratio(stage: Stage, seed: int) -> float:
-    """The largest distance between neighbours' outputs that is found, in units of the claim; metrics without roots."""
+    """Return the largest distance found between neighbours' outputs, over the claim; an L2 metric would be squared."""
     pairs = itertools.islice(neighbours(stage, seed), MOST_PAIRS)
     outputs = ([stage.function(stage.dataset(side)) for side in pair] for pair in pairs)
     return float(max(powered_distance(a, b, stage.claim.metric) for a, b in outputs) / stage.claim.bound)
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """A table of ratios, of the naive stages and of the sound ones."""
+    """Draw a table of ratios for the naive stages, and one for the sound stages."""
     measured = data["measured"]
     caption = "The largest distance found between the outputs of neighbours, in units of the claim. Red: above 1."
     tables = []
@@ -174,7 +174,7 @@ def _cell(value: float) -> Cell:
 
 
 def explain(data: dict[str, Any]) -> str:
-    """Say how far off they are."""
+    """Say by how much the naive stages exceed their claims."""
     measured = data["measured"]
     naive, sound = ([row for row in measured["rows"] if row["role"] == role] for role in (Role.NAIVE, Role.EXACT))
     worst = max(naive, key=lambda row: max(row["ratios"]))
@@ -190,6 +190,6 @@ def explain(data: dict[str, Any]) -> str:
 
 
 def explain_timings(data: dict[str, Any]) -> str:
-    """Say how many audits of the naive ones refute them."""
+    """Say how many audits refute a naive stage."""
     timings = data["timings"]
     return PARAGRAPHS["stages_audited"].format(audited=len(ROWS), **timings, refuted=len(timings["reasons"]))

@@ -74,12 +74,12 @@ def collect(settings: Settings) -> Collected:
 
 
 def _adds(finding: Finding) -> bool:
-    """Whether a finding is on the path that adds records, where the figures are of the one that replaces them."""
+    """Whether a finding is about added records; the figures show replaced records only."""
     return finding.pair is not None and finding.pair["relation"] == Relation.ADD_REMOVE
 
 
 def movement(summation: Summation, size: int) -> Fraction:
-    """How far the steepest step on the path from `size` records at the lower bound to the upper one moves a sum."""
+    """Return how far a sum moves at the steepest step of the path from `size` records at LOWER to all at UPPER."""
 
     def total(uppers: int) -> float:
         return summation(on_path(LOWER, UPPER, size, uppers))
@@ -89,14 +89,14 @@ def movement(summation: Summation, size: int) -> Fraction:
 
 
 def _fixed_point_movement(size: int) -> Fraction:
-    """The largest move over all steps of the path, each of which is the same."""
+    """Return how far a step of the path moves the fixed-point sum; all steps move it equally far."""
     query = Total(Fraction(LOWER), Fraction(UPPER), NARROW_GRID, "substitute", above_lower=True)
     totals = [query.of(on_path(LOWER, UPPER, size, uppers)) for uppers in (0, 1, size - 1, size)]
     return max(totals[1] - totals[0], totals[3] - totals[2]) * NARROW_GRID.step
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """How far a record moves the sum against n, and the advantage against ε."""
+    """Draw how far a record moves the sum against n, and the advantage against ε."""
     sizes, moves = data["measured"]["sizes"], data["measured"]["moves"]
     moving = curves.panel(
         "records in [1, 1 + 2^−48], one of them changed",

@@ -29,7 +29,7 @@ DELTAS = tuple(10.0**-power for power in range(2, 15))
 SIZES = tuple(2**power for power in range(16))
 OTHERS = (1, 2, 3, 5, 10, 30, 100, 300)
 SLOW = (targets.exact_smooth_mean, targets.exact_ptr_mean)
-"""They draw a few thousand outputs a second, and get fewer trials."""
+"""These draw only a few thousand outputs a second, so they get fewer trials."""
 
 AUDITED: Sequence[tuple[Attack, Maker, str, Role]] = (
     (POSITION_CHUNKS, targets.naive_sample_aggregate, "chunks by\nposition", Role.NAIVE),
@@ -65,7 +65,7 @@ def collect(settings: Settings) -> Collected:
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """A panel a flaw, and one of the attacks."""
+    """Draw a panel for each flaw, and one for the attacks."""
     caption = "A textbook's flaws, naive beside repaired; all but the last panel are exact, not sampled."
     return [figure("textbook", caption, [_test(data), _budget(data), _moving(data), _rounding(data), _attacks(data)])]
 
@@ -166,7 +166,7 @@ def _attacks(data: dict[str, Any]) -> Panel:
 
 
 def _worst(data: dict[str, Any], attack: Attack, make: Maker) -> Finding:
-    """The finding of an attack on a target, of its several scenarios the one that needs the largest ε."""
+    """Return the finding of an attack on a target, for the scenario that needs the largest ε."""
     findings = (Finding.from_json(finding) for finding in data["findings"])
     chosen = [finding for finding in findings if finding.attack == attack.name and finding.target == make(EPSILON).name]
     return max(chosen, key=lambda finding: finding.shown.epsilon_lower or 0.0)

@@ -61,7 +61,7 @@ def collect(settings: Settings) -> Collected:
 
 
 def _laws(target: Target, pair: NeighbouringPair) -> dict[str, Any]:
-    """What the exact laws of a naive mechanism say of the bet on any light outcome."""
+    """Return the probabilities of any light outcome on both inputs, its advantage and δ, by naive exact laws."""
     counted, lost = (step_law(partial(_light, target, utilities)) for utilities in (pair.first, pair.second))
     return {
         "light_counted": str(counted.mass(True)),
@@ -72,12 +72,12 @@ def _laws(target: Target, pair: NeighbouringPair) -> dict[str, Any]:
 
 
 def _light(target: Target, utilities: NDArray[np.float64], uniforms: NDArray[np.float64]) -> list[bool]:
-    """Whether a light outcome is drawn, as a function of the one uniform number."""
+    """Return, for each value of the one uniform number, whether a light outcome is drawn."""
     return [bool(outcome) for outcome in np.asarray(one_uniform(target.release, utilities)(uniforms)) > 0]
 
 
 def _ideal(pair: NeighbouringPair) -> dict[str, float]:
-    """What the ideal mechanism gives the same bet."""
+    """Return the probability and the advantage that the same event has under the ideal mechanism."""
     counted, lost = (
         float(light / (1 + light))
         for utilities in (pair.first, pair.second)
@@ -87,7 +87,7 @@ def _ideal(pair: NeighbouringPair) -> dict[str, float]:
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """Advantage against the number of light outcomes, a panel a format; and what mitigations leave."""
+    """Draw the advantage against the number of light outcomes, by format, and what mitigations leave."""
     caption = f"Advantage of the bet on any light outcome at ε = {EPSILON:g}; bands are confidence bounds."
     return [
         figure("truncated_addition", caption, [_panel(data, *case) for case in FORMATS]),
@@ -133,7 +133,7 @@ def _panel(data: dict[str, Any], accumulator: Format, naive: Maker) -> Panel:
 
 
 def light_outcomes_of(finding: Finding) -> int:
-    """How many light outcomes the pair of a finding has."""
+    """Return how many light outcomes the pair of a finding has."""
     assert finding.pair is not None  # noqa: S101 - `findings_of` keeps only findings with a pair
     return int(finding.pair["first"]["shape"][0]) - 1
 

@@ -35,13 +35,13 @@ def collect(settings: Settings) -> Collected:
 
 
 def ideal_advantage(epsilon: float, outcomes: int) -> float:
-    """What the ideal mechanism gives the same bet: outcome 0 better by Δu, against equal (or, of two, swapped)."""
+    """Return the ideal advantage of outcome 0: better by Δu on one input, equal (of two: worse) on the other."""
     better = 1 / (1 + (outcomes - 1) * math.exp(-epsilon / 2))
     return better - (1 / outcomes if outcomes > 2 else 1 - better)
 
 
 def figures(data: dict[str, Any]) -> list[Figure]:
-    """Advantage against ε, a panel each for the two forms of the attack."""
+    """Draw the advantage against ε, a panel for each of the two forms of the attack."""
     caption = "Advantage of the bet on outcome 0 against ε; bands are simultaneous confidence bounds."
     return [curves.figure("zero_rounding", caption, [_panel(data, outcomes) for outcomes in (2, ATTACK.outcomes)])]
 

@@ -26,7 +26,7 @@ EXPANDED_FROM = 1 << 12
 """Requests for words of at least this many bytes are answered by the cipher, if it is available."""
 
 INVERTED = 256
-"""How many numbers of a law are inverted before its table is made; they cost about half as much as the table."""
+"""How many numbers of a law are drawn by inversion before its table is made; they cost about half of the table."""
 
 
 class SystemBits(RandomBits):

@@ -167,7 +167,7 @@ def report_noisy_max(
     monotone: bool = False,
     utility_range: tuple[Number, Number] = WIDEST_RANGE,
 ) -> Release[int, ApproximateDP]:
-    """Return the outcome whose utility with exponential noise is largest, as permute-and-flip draws it: ε-DP.
+    """Return a mechanism that selects the largest utility with exponential noise, by permute-and-flip: ε-DP.
 
     Its expected error is never larger than that of `select`. There is no `law`: exact probabilities would take time in
     proportion to the square of the number of outcomes.
@@ -227,7 +227,7 @@ def above_threshold(
 def quantile(
     *, epsilon: Number, quantile: Number, lower: Number, upper: Number, step: Number
 ) -> Candidate[ApproximateDP]:
-    """Return a candidate near a quantile, selected by its distance in rank: ε-DP if a record is added or removed.
+    """Return a mechanism that selects a candidate near a quantile by rank: ε-DP if a record is added or removed.
 
     Args:
         epsilon: ε, above 0.
@@ -248,7 +248,7 @@ def quantile(
 def bounded_sum(
     *, epsilon: Number, lower: Number, upper: Number, step: Number, relation: Relation = EITHER
 ) -> OfNumber[float, ApproximateDP]:
-    """Return the sum of records with discrete Laplace noise, each record clamped and rounded by itself: ε-DP.
+    """Return a mechanism that adds up records, each clamped and rounded by itself, and discrete Laplace noise: ε-DP.
 
     Args:
         epsilon: ε, above 0.
@@ -269,7 +269,7 @@ def bounded_sum(
 def bounded_mean(
     *, epsilon: Number, lower: Number, upper: Number, step: Number, relation: Relation = EITHER
 ) -> Release[float, ApproximateDP]:
-    """Return a noisy sum over a noisy count, half of ε each, clamped to the bounds: ε-DP.
+    """Return a mechanism that divides a noisy sum by a noisy count, half of ε each, and clamps the quotient: ε-DP.
 
     If neighbours substitute a record, their number is public, and the sum gets all of ε. There is no `law`: a great
     many pairs have the same quotient.

@@ -38,7 +38,7 @@ def _signed_laplace(t: int, s: int, bits: RandomBits) -> int | None:
 
 
 def _signed(magnitude: int, bits: RandomBits) -> int | None:
-    """Give a magnitude a fair sign; −0 is rejected."""
+    """Return a magnitude with a fair sign, or REJECTED for −0."""
     if bits.take(1) == 0:
         return magnitude
     return -magnitude if magnitude > 0 else REJECTED

@@ -126,7 +126,7 @@ class NoisyLaw:
         return Bounds(max(here.lower - beyond.upper, Fraction(0)), here.upper - beyond.lower)
 
     def _from(self, steps: int) -> Bounds:
-        """Enclose the probability of this many steps from 0 or more."""
+        """Enclose P[release ≥ steps], where `steps` are counted from 0."""
         if abs(steps) > LIMIT or steps == -LIMIT:
             return Bounds(*[Fraction(int(steps < 0))] * 2)
         return _bounds(self.noise.tail(steps - self.answer, _PRECISION))
@@ -134,7 +134,7 @@ class NoisyLaw:
 
 @dataclass(frozen=True)
 class Additive(Release[Output, Promise]):
-    """Noise on a number or on each of several."""
+    """Noise on a number, or on each of several numbers."""
 
     @property
     def _noisy(self) -> Noisy:
@@ -278,7 +278,7 @@ def _bounds(enclosure: Enclosure) -> Bounds:
 
 
 def _in_order(data: Any) -> Any:
-    """Return the data. Refuse a mapping, a set or a masked array, which lose something as a list of numbers."""
+    """Return the data; raise TypeError for a mapping, a set or a masked array, which lose something as a list."""
     if type(data) in (np.ndarray, list, float, int):
         return data
     if isinstance(data, Mapping):
@@ -306,7 +306,7 @@ def _range(part: Any) -> tuple[Fraction, Fraction] | None:
 
 
 def _require_within(ends: tuple[Fraction, Fraction] | None, data: Any) -> None:
-    """Refuse NaN, and numbers that the mechanism would clamp."""
+    """Raise ValueError for NaN, and for numbers that the mechanism would clamp."""
     lower, upper = ends or (-math.inf, math.inf)
     for number in np.ravel(np.asarray(data, dtype=object)).tolist():
         if not lower <= exact("a number", number) <= upper:
@@ -314,6 +314,6 @@ def _require_within(ends: tuple[Fraction, Fraction] | None, data: Any) -> None:
 
 
 def _refuse_several(answer: Any) -> None:
-    """Refuse a list, a tuple or an array, which only the method `each` takes."""
+    """Raise TypeError for a list, a tuple or an array, which only the method `each` takes."""
     if isinstance(answer, list | tuple | np.ndarray):
         raise TypeError("this mechanism releases one answer at a time; call its method each for an array or a list")

@@ -23,17 +23,17 @@ def remaining(total: float, parts: Sequence[float]) -> Interval:
 
 
 def quotient(of: float, by: float) -> Interval:
-    """Return of/by: a budget over m releases, or a sensitivity over the Laplace scale (ε) or over ε (the scale)."""
+    """Return of/by: a budget per release, the ε of Laplace noise (sensitivity/scale), or its scale (sensitivity/ε)."""
     return _rational(Fraction(of) / Fraction(by))
 
 
 def _rational(number: Fraction) -> Interval:
-    """Return a rational number as an interval, which is exact if the number fits some precision that is tried."""
+    """Return an interval around a rational number; its width is 0 if the number fits one of `PRECISIONS` bits."""
     return refined(lambda: Interval.of(number), lambda interval: bool(interval.lower == interval.upper))
 
 
 def any_of(probability: Interval, tries: int) -> Interval:
-    """Enclose 1 − (1 − p)^m = p·(1 + (1 − p) + … + (1 − p)^(m−1)) without cancellation, by repeated doubling."""
+    """Enclose 1 − (1 − p)^m as p·(1 + … + (1 − p)^(m−1)), without cancellation; p is `probability`, m is `tries`."""
     missed = 1 - probability
     power, total = Interval.of(1), Interval.of(0)
     for bit in bin(tries)[2:]:

@@ -29,7 +29,7 @@ MOST_CELLS = 4096
 FINEST_HALVINGS = 52
 
 AGREED = 1e-6
-"""Bounds that differ by less than this part are close enough."""
+"""If the first bounds on ε differ by at most this share, `epsilon` does not narrow them further."""
 
 LEAST_MIXED = 60
 """The probability of the first answer is lowered by at least 2^−60 of itself, to leave room for the certificate."""
@@ -77,7 +77,7 @@ def epsilon(rho: float, delta: float) -> Interval:
 
 
 def _witnessed(rho: float, epsilon: float) -> Any:
-    """Return the largest δ at ε that a mechanism with two answers is certified to have."""
+    """Return a lower bound on the least δ at ε, from a two-answer mechanism that is certified to be ρ-zCDP."""
     p, q = two_answers(rho, epsilon)
     if not (q.lower > 0 and p.upper < 1):
         return gmpy2.mpfr(0)
@@ -92,7 +92,7 @@ def _witnessed(rho: float, epsilon: float) -> Any:
 
 
 def two_answers(rho: float, epsilon: float) -> tuple[Interval, Interval]:
-    """Return p and q, the first answer's probabilities in nearly the worst ρ-zCDP mechanism, as exact intervals."""
+    """Return p and q, the first answer's probabilities in a nearly worst ρ-zCDP mechanism, as intervals of width 0."""
     order = Interval.of(_best_order(rho, epsilon)) - 1
     exponent = _exponent(order, rho)
     if exponent.lower < LARGE:

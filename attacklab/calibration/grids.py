@@ -150,4 +150,4 @@ GRIDS: dict[str, tuple[dict[str, Any], ...]] = {
         "epsilon releases delta", product((1e-3, 0.1, 1.0, 10.0), (1, 2, 10, 100), (0.0, 1e-20, 1e-6, 1e-2))
     ),
 }
-"""The sets of arguments of each quantity, by its name."""
+"""For each quantity, by its name, the sets of arguments at which its formulas are checked."""

@@ -23,7 +23,7 @@ from attacklab.model.intervals import Interval
 from attacklab.model.targets import described, in_one_line
 
 ROUNDING = 1e-12
-"""A number that is unsafe by less than this part of the bound is so by rounding alone."""
+"""If a number is unsafe by less than this share of the bound, the flaw counts as rounding alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class CalibrationFinding:
     reason: str
 
     def to_json(self) -> dict[str, Any]:
-        """The finding as plain JSON values."""
+        """Return the finding as plain JSON values."""
         return {
             **vars(self),
             "parameters": {name: _hexadecimal(value) for name, value in self.parameters.items()},
@@ -67,7 +67,7 @@ class CalibrationFinding:
 
 
 def record(findings: Sequence[CalibrationFinding]) -> dict[str, Any]:
-    """The JSON record of some findings."""
+    """Return the JSON record of findings."""
     rows = [finding.to_json() for finding in findings]
     return {"schema": "attacklab/calibration/1", "environment": environment(), "findings": rows}
 

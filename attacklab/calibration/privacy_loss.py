@@ -115,7 +115,7 @@ def _refined(
     epsilon: float | None = None,
     bits: int = 2 * SPARE_BITS,
 ) -> Interval:
-    """Enclose the larger result of `read` for an added and a removed record, to a relative `width`; ε if it is δ(ε)."""
+    """Enclose the maximum of `read` over both directions, to a relative `width`. Give `epsilon` if `read` is δ(ε)."""
     parts = tuple(parts)
     if not parts or not width > 0:
         raise UsageError(f"a composition needs at least one part, and a width above 0, not {parts} and {width}")
@@ -138,7 +138,7 @@ def _refined(
 
 
 def _directions(parts: Sequence[Part], epsilon: float | None) -> list[bool]:
-    """Return whether a record is removed, for each direction that may lose more than `epsilon`."""
+    """Return the directions that may lose more than `epsilon`: False for adding a record, True for removing one."""
     directions = [False, True] if any(part.rate < 1 for part in parts) else [False]  # noise alone is symmetric
     largest = [sum(_largest_loss(part, is_removed) * part.count for part in parts) for is_removed in directions]
     return [direction for direction, loss in zip(directions, largest, strict=True) if epsilon is None or loss > epsilon]
@@ -147,7 +147,7 @@ def _directions(parts: Sequence[Part], epsilon: float | None) -> list[bool]:
 def _ends(
     parts: Sequence[Part], read: Callable[[_Losses], Interval], lower: Any, step: float, bits: int, is_removed: bool
 ) -> tuple[Any, Any, int]:
-    """Return two bounds from `read` on one grid, the lower one at least `lower`, and the number of words of masses."""
+    """Return bounds from `read` on one grid (the lower one is at least `lower`), and how many words all masses take."""
     reaches = [(part.law, *_reach(part, bits)) for part in parts]
     farthest = max(-low if is_removed else high if law == "discrete_gaussian" else 0.0 for law, low, high in reaches)
     largest = max(high - low for _, low, high in reaches)
@@ -210,7 +210,7 @@ def _reach(part: Part, bits: int) -> tuple[float, float]:
 
 
 def _fitted(parts: Sequence[Part], step: float) -> float:
-    """Return a step near `step` that divides, or is a multiple of, the first part's spacing that is even."""
+    """Return a step near `step` that divides the spacing of the first evenly spaced part, or is a multiple of it."""
     for part in parts:
         low, high = _reach(part, SPARE_BITS)
         if part.law == "discrete_gaussian" and part.rate == 1:
@@ -237,7 +237,7 @@ def _event(part: Part, loss: Any) -> tuple[Any, Any]:
 
 
 def _full_event(part: Part, loss: Any) -> tuple[Any, Any]:
-    """Return what `_event` does if every record takes part."""
+    """Return the probabilities of `_event` if every record takes part."""
     full, unit = _ball(part.loss), part.sensitivity if "discrete" in part.law else 1
     if part.law == "gaussian":
         root = _ball(2).sqrt()
@@ -290,7 +290,7 @@ class Cells(NamedTuple):
         return (self.start + self.step * place).exp()
 
     def heights_below(self) -> list[Any]:
-        """Return the heights of the lower bound at t = 0 and at each corner, where the lower one of two lines counts.
+        """Return the heights of the lower bound at t = 0 and at each corner, the lower of the two lines that meet.
 
         A line that is not above 0 at its corner is replaced by the line of the corner's own event.
         """
@@ -307,7 +307,7 @@ class Cells(NamedTuple):
         return [left, *((p - q * odds).min(next_p - next_q * odds) for (p, q, odds), (next_p, next_q, _) in ends)]
 
     def losses(self, bits: int, *, is_upper: bool) -> _Losses:
-        """Return the losses with integer masses: at the grid points for an upper bound, at the corners for a lower."""
+        """Return losses with integer masses: at the grid points for an upper bound, at the corners for a lower one."""
         unit, left = _ball(2) ** bits, _ball(1)
         if is_upper:
             heights = [p - q * self.odds(i) for i, (p, q) in enumerate(self.events)]
@@ -328,10 +328,10 @@ class Cells(NamedTuple):
 def _corners(heights: Sequence[Any], left: Any, step: Any) -> tuple[dict[int, Any], Any]:
     """Return the masses at the corners of the lower convex hull of some points, and a bound on the mass left out.
 
-    A point that is not certainly a corner does not count as one, and its mass goes to the corners beside it. The bound
-    that is returned is the most that all such masses can be together.
+    A point that is not certainly a corner does not count as one, and its mass goes to the corners beside it. The
+    returned bound is an upper bound on the sum of all such masses.
 
-    The points have these heights; each has a t that is e^step times the one before. `left` is the height at t = 0.
+    The points have the given heights. The t of each point is e^step times the t before. `left` is the height at t = 0.
     """
     rises: dict[int, tuple[Any, Any]] = {}
 
@@ -359,7 +359,7 @@ def _corners(heights: Sequence[Any], left: Any, step: Any) -> tuple[dict[int, An
 
 
 def _cells(part: Part, step: float, bits: int, is_removed: bool) -> Cells:
-    """Put a release on a grid. A loss that has a mass of its own (an atom) lies in the middle of a cell."""
+    """Return a release on a grid. A loss that has a mass of its own (an atom) lies in the middle of a cell."""
     low, high = _reach(part, bits + BEYOND_BITS - SPARE_BITS + part.count.bit_length())
     start, width = _ball(low - step / 2), _ball(step)
     last = math.ceil((high - float(start)) / step)
@@ -375,7 +375,7 @@ def _cells(part: Part, step: float, bits: int, is_removed: bool) -> Cells:
 
 
 class _Losses(NamedTuple):
-    """Losses start + i·step, with masses over 2^bits as a polynomial; `infinite` is the mass of an infinite loss."""
+    """Losses: start + i·step has the mass masses[i]/2^bits, and ∞ has infinite/2^bits; `masses` is a polynomial."""
 
     start: Any
     step: Any

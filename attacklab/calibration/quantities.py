@@ -53,9 +53,9 @@ class Quantity:
     Attributes:
         name: the name on the command line. A formula is called with keyword arguments, named as in the grid.
         meaning: what the certified bound is, in one line.
-        enclose: a function from these arguments to the certified bound, an interval. Every number beyond it on the
-            unsafe side is unsafe, and every number beyond it on the other side is safe. Where this changes need not
-            be known exactly: it is in the interval.
+        enclose: a function from these arguments to the certified bound, an interval that contains the exact number.
+            Every number beyond the interval on the unsafe side is unsafe, and every number beyond it on the other side
+            is safe.
         source: the source of the theorem.
         unsafe: the side of the bound on which a returned number is unsafe.
     """

@@ -14,14 +14,14 @@ PRECISIONS = (192, 768, 3072, 12288)
 """Bits of the significands, tried in this order."""
 
 NARROW = 2.0**-100
-"""The relative width at which a number counts as known."""
+"""An interval is narrow enough if its relative width is at most this."""
 
 LARGEST = math.nextafter(math.inf, 0.0)
 OCTAVES = (-1075, 1024)
 """Every double above 0 lies between these powers of two."""
 
 KNOWN_BITS = 108
-"""The number of bits to which `crossing` finds a number, by default."""
+"""The default number of significant bits to which `crossing` encloses a number."""
 
 
 def refined(enclose: Callable[[], Interval], is_enough: Callable[[Interval], bool]) -> Interval:

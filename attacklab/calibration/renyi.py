@@ -16,7 +16,7 @@ from attacklab.model.bisection import least
 from attacklab.model.intervals import Interval
 
 HALVINGS = 1 << 20
-"""The probability under the other input is searched on a grid of its logarithm, with this many steps."""
+"""The number of steps of the grid on which the logarithm of the probability under the other input is searched."""
 
 
 def epsilon(alpha: float, rdp: float, delta: float) -> Interval:
@@ -27,7 +27,7 @@ def epsilon(alpha: float, rdp: float, delta: float) -> Interval:
 
 
 def _witnessed(alpha: float, rdp: float, delta: float) -> Any:
-    """Return the ε that two answers need. The first has probability p, best for small δ, or q, the least certified."""
+    """Return an ε that some (α, rdp)-RDP mechanism with two answers needs at δ; 0 if the search certifies none."""
     p = Interval.of(min(Fraction(alpha) * Fraction(delta), 1 - Fraction(1, 1 << 20)))
     p = Interval(p.lower, p.lower)
     most = ((Interval.of(alpha) - 1) * rdp).exp().lower

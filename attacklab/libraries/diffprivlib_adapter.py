@@ -22,7 +22,7 @@ UNSEEDED = False
 VERSIONS = {"snapping": ">=0.5"}
 
 RANGE = {"lower": -1024.0, "upper": 1024.0}
-"""The range to which answers are clamped, by mechanisms that clamp."""
+"""The range to which the mechanisms that clamp their answers clamp them."""
 
 
 @contextmanager
@@ -38,7 +38,7 @@ def _drawing_from(rng: np.random.Generator) -> Iterator[None]:
 
 
 def _repeated(made: Any) -> Any:
-    """Return a release that calls `made(input)` once, and then the function that this returns once for each output."""
+    """Return a release that calls `draw = made(input)` once, and then `draw()` once for each output."""
 
     def release(input_: Any, trials: int, rng: np.random.Generator) -> Any:
         with _drawing_from(rng):
@@ -49,7 +49,7 @@ def _repeated(made: Any) -> Any:
 
 
 def _noise(name: str, claim: dict[str, float], **fixed: float) -> dict[str, Any]:
-    """Make the mechanism `name` at sensitivity 1; for a mechanism over the integers, answers are rounded down."""
+    """Return the mechanism `name` at sensitivity 1; a mechanism over the integers gets answers rounded down."""
     from diffprivlib import mechanisms
 
     def made(answer: float) -> Any:

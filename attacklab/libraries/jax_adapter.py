@@ -22,7 +22,7 @@ DISTRIBUTION = "jax"
 UNSEEDED = False
 
 FORMATS = ("float64", "float32", "float16", "bfloat16")
-"""The formats of the samplers; each sampler is a mechanism in each."""
+"""The formats of the samplers. There is one mechanism for each sampler and format."""
 
 BLOCK = 1 << 13  # outputs drawn at a time
 CELLS = 1 << 22  # random numbers that a selection holds at a time; a block has as many outputs as that allows

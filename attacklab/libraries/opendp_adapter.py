@@ -38,7 +38,7 @@ def _prelude() -> Any:
 
 
 def _member(type_: type, answer: float) -> Any:
-    """Return the answer rounded down for integers, or as a double; refuse an integer that is not a double."""
+    """Return the answer rounded down if `type_` is int, else as a double; raise ValueError if no double equals it."""
     if type_ is int:
         return math.floor(answer)
     if isinstance(answer, int) and int(float(answer)) != answer:
@@ -47,7 +47,7 @@ def _member(type_: type, answer: float) -> Any:
 
 
 def _noise(type_: type, measurement: Any, **claim: Any) -> dict[str, Any]:
-    """Make a mechanism that adds noise to a vector of equal answers: every trial is a coordinate with its own noise."""
+    """Return a mechanism that adds noise to a vector of equal answers; each noisy coordinate is one trial."""
 
     def release(answer: float, trials: int, rng: np.random.Generator) -> Any:  # noqa: ARG001 - cannot be seeded
         return np.array(measurement([_member(type_, answer)] * trials))
@@ -56,7 +56,7 @@ def _noise(type_: type, measurement: Any, **claim: Any) -> dict[str, Any]:
 
 
 def _over(make: str, type_: type, metric: str, **options: Any) -> tuple[Any, Any]:
-    """Return OpenDP's prelude, and a function from scale to measurement of vectors of integers or of non-NaN floats."""
+    """Return OpenDP's prelude, and a function from scale to measurement on vectors of integers or non-NaN floats."""
     dp = _prelude()
     domain = dp.vector_domain(dp.atom_domain(T=type_, **({"nan": False} if type_ is float else {})))
     space = domain, getattr(dp, metric)(T=float if metric == "l2_distance" else type_)

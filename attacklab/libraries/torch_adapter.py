@@ -21,7 +21,7 @@ DISTRIBUTION = "torch"
 UNSEEDED = False
 
 FORMATS = ("float64", "float32", "float16", "bfloat16")
-"""The formats of the samplers; each sampler is a mechanism in each."""
+"""The formats of the samplers. There is one mechanism for each sampler and format."""
 
 CELLS = 1 << 22  # random numbers that are held at a time
 

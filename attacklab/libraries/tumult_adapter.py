@@ -18,14 +18,14 @@ UNSEEDED = True
 
 
 def _double(answer: float) -> float:
-    """Return the answer as a double; refuse an integer that is not one, because the measurement would not round it."""
+    """Return the answer as a double; raise ValueError if that would round it, which the library itself would not do."""
     if isinstance(answer, int) and int(float(answer)) != answer:
         raise ValueError(f"the answer {answer} is not a double")
     return float(answer)
 
 
 def _noise(name: str, *, variance: float = 0.0, epsilon: float = 0.0) -> tuple[Any, Any]:
-    """Return a measurement of `noise_mechanisms` with this variance or the scale 1/ε, rounded up, and its release.
+    """Return the measurement `name` with this variance or the scale 1/ε, rounded up, and a function that releases once.
 
     Measurements with discrete noise are over the integers, so their answers are rounded down.
     """
@@ -43,13 +43,13 @@ def _noise(name: str, *, variance: float = 0.0, epsilon: float = 0.0) -> tuple[A
 
 
 def _pure(name: str, /, *, epsilon: float = 1.0) -> dict[str, Any]:
-    """Make a mechanism at the least scale of noise for sensitivity 1 that the claim allows."""
+    """Return a mechanism with the least scale of noise that the claim allows for sensitivity 1."""
     _, release = _noise(name, epsilon=epsilon)
     return {"kind": "noise", "release": release, "epsilon": epsilon}
 
 
 def _gaussian(name: str, /, *, epsilon: float = 1.0, delta: float = 1e-5) -> dict[str, Any]:
-    """Make a mechanism at the variance for sensitivity 1 at which the measurement's ρ-zCDP implies the claim.
+    """Return a mechanism with the variance at which the measurement's ρ-zCDP, at sensitivity 1, implies the claim.
 
     Source: Bun and Steinke (2016), Proposition 1.3: ε = ρ + 2·√(ρ·ln(1/δ)), where ρ = 1/(2σ²).
     """
@@ -61,7 +61,7 @@ def _gaussian(name: str, /, *, epsilon: float = 1.0, delta: float = 1e-5) -> dic
 
 
 def _concentrated(name: str, /, *, epsilon: float = 1.0) -> dict[str, Any]:
-    """Make a mechanism of variance 1/ε² that claims the ρ that its privacy function declares for sensitivity 1."""
+    """Return a mechanism of variance 1/ε² that claims the ρ that its privacy function declares for sensitivity 1."""
     variance = 1 / epsilon**2
     measurement, release = _noise(name, variance=variance)
     claim = {"kind": "zcdp", "rho": measurement.privacy_function(1).to_float(round_up=True)}

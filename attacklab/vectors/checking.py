@@ -89,7 +89,7 @@ class CaseFinding:
 
 @dataclass(frozen=True)
 class Budget:
-    """The outputs for each input, the probability that samples refute a right program, and the program's seed."""
+    """The number of outputs of each input, the probability of refuting a right program by samples, and the seed."""
 
     trials: int
     alpha: float
@@ -147,8 +147,8 @@ def _judged(type_: str, mechanism: str, case: Case, ask: Ask, budget: Budget) ->
 
 
 WHERE_FAILED: Mapping[str, Verdict] = {"calibration": Verdict.NOT_APPLICABLE, "pair": Verdict.ERROR}
-"""The verdict on a failure, for types where it is not VIOLATED: a formula may refuse arguments, and a failure on a pair
-shows nothing about its claim."""
+"""The verdict when the program answers with an error, for types where that is not VIOLATED. A formula may refuse
+arguments, and an error on a pair shows nothing about its claim."""
 
 
 def _tape(case: Case, about: Ask, _: Budget) -> str | None:
@@ -228,11 +228,11 @@ def _pair(case: Case, about: Ask, budget: Budget) -> str | None:
 
 
 JUDGES: Mapping[str, Judge] = {"calibration": _calibration, "law": _law, "pair": _pair, "sum": _sum, "tape": _tape}
-"""For each type, the function that checks the answers to a case. It returns what is wrong with them, or None."""
+"""For each type, the function that asks about a case and checks the answers. It returns what is wrong, or None."""
 
 
 def _key(text: Any) -> str:
-    """Return a text that is equal for two written values only if their types and bits are equal."""
+    """Return a key for a written value. Two keys are equal only if the types and all bits of the values are equal."""
     return str(written(read_value(text)))
 
 

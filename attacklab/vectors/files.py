@@ -19,7 +19,7 @@ with from_extra("pages"):
 
 VERSION = 1
 SCHEMAS = "schema"
-"""The folder, beside the files, of a schema TYPE.json for each type and the definitions that they share."""
+"""The name of the folder, beside the files, that has a schema TYPE.json for each type, and shared definitions."""
 
 SHARED = "common.json"
 MOST_BYTES = 1_000_000

@@ -5,4 +5,4 @@ from pathlib import Path
 from experiments.common.paragraphs import read_paragraphs
 
 PARAGRAPHS = read_paragraphs(Path(__file__).parents[1])
-"""What the pages of the measurements say, with places for what was measured: `data/paragraphs.toml`."""
+"""For each measurement, the text of its page with fields for measured numbers, from `data/paragraphs.toml`."""

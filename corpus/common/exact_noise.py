@@ -1,4 +1,4 @@
-"""Exact noise for sound specimens, and the laws of what is made of it.
+"""Exact noise for sound specimens, and the laws of the outputs that are computed from it.
 
 `Generator.integers` draws uniform integers without bias, by rejection. So a coin of rational probability is exact, and
 discrete Laplace noise comes from `mechanisms`, which keeps it exact.
@@ -26,12 +26,12 @@ from mechanisms.core.noise import Noise
 
 
 def scale_of(epsilon: float, sensitivity: int = 1) -> Fraction:
-    """The scale of discrete Laplace noise that gives exactly this ε, the float taken for what it is."""
+    """Return the scale of discrete Laplace noise that is ε-DP; the float stands for its exact rational value."""
     return sensitivity / Fraction(epsilon)
 
 
 def discrete_laplace(scale: Fraction | int, trials: int, rng: Rng) -> NDArray[np.int64]:
-    """Integers n with probability proportional to e^(−|n|/scale), exactly."""
+    """Return `trials` integers n, each with probability exactly proportional to e^(−|n|/scale)."""
     return _noise(Fraction(scale)).many(trials, SeededBits(rng))
 
 
@@ -41,32 +41,32 @@ def _noise(scale: Fraction) -> Noise:
 
 
 def laplace_law(scale: Fraction | int) -> dict[int, float]:
-    """The law of `discrete_laplace`."""
+    """Return the law of `discrete_laplace`, {n: probability}, up to 30 scales from 0."""
     ratio = math.exp(-1 / scale)
     reach = math.ceil(30 * scale)
     return {n: (1 - ratio) / (1 + ratio) * ratio ** abs(n) for n in range(-reach, reach + 1)}
 
 
 def coins(probability: Fraction, trials: int, rng: Rng) -> NDArray[np.bool_]:
-    """Coins that are True with exactly this probability, whose denominator is below 2^63."""
+    """Return coins that are True with exactly this probability; its denominator must be below 2^63."""
     heads: NDArray[np.bool_] = rng.integers(probability.denominator, size=trials) < probability.numerator
     return heads
 
 
 def truth_probability(epsilon: float, answers: int = 2) -> Fraction:
-    """The largest multiple of 2^−53 at which telling the truth in randomized response of so many answers keeps ε."""
+    """Return a multiple of 2^−50 just below e^ε/(e^ε + answers − 1); telling the truth that often is ε-DP."""
     kept = math.exp(epsilon) / (math.exp(epsilon) + answers - 1)
     return Fraction(math.floor(kept * 2**50) - 1, 2**50)  # the float is right to 50 bits
 
 
 def weighted(weights: Sequence[int], trials: int, rng: Rng) -> NDArray[np.intp]:
-    """Indices with probability proportional to integer weights, exactly."""
+    """Return `trials` indices, each with probability exactly proportional to its integer weight."""
     ends = np.cumsum(np.array(weights, dtype=np.int64))
     return np.searchsorted(ends, rng.integers(int(ends[-1]), size=trials), side="right")
 
 
 def joint(*laws: Mapping[Any, float]) -> dict[tuple[Any, ...], float]:
-    """The law of independent draws together."""
+    """Return the law of a tuple of independent draws, one from each law."""
     return {
         tuple(value for value, _ in draw): math.prod(mass for _, mass in draw)
         for draw in itertools.product(*(law.items() for law in laws))
@@ -74,7 +74,7 @@ def joint(*laws: Mapping[Any, float]) -> dict[tuple[Any, ...], float]:
 
 
 def pushed(law: Mapping[Any, float], function: Callable[[Any], Hashable]) -> Law:
-    """The law of a function of a draw."""
+    """Return the law of `function(draw)`, where the draw has this law."""
     outputs: dict[Hashable, float] = defaultdict(float)
     for value, mass in law.items():
         outputs[function(value)] += mass
@@ -94,19 +94,19 @@ def noisy(
     key: Callable[[Any], Hashable] = lambda output: output,
     **options: Any,
 ) -> Specimen:
-    """A sound specimen: an integer with discrete Laplace noise of a scale, and what is made of the noisy integer.
+    """Return a sound specimen that adds discrete Laplace noise to an integer and outputs a function of the sum.
 
     Args:
-        name: its name.
+        name: the name of the specimen.
         kind: the constructor of its target.
-        why: why it keeps its claim.
-        scale: of the noise.
+        why: why the specimen keeps its claim.
+        scale: the scale of the noise.
         pair: the neighbours whose laws are computed.
-        made: makes outputs of an array of noisy integers, or of one of them.
-        true: the integer that an input has.
-        each: whether outputs are a list, each made of one integer.
-        key: what the law calls an output.
-        **options: of the target.
+        made: a function from an array of noisy integers, or from one of them, to outputs.
+        true: a function from an input to its integer.
+        each: whether `made` is called for one integer at a time, so that the outputs are a list.
+        key: a function from an output to its key in the law.
+        **options: further arguments of `kind`.
     """
 
     def release(input_: Any, trials: int, rng: Rng) -> Any:
@@ -120,13 +120,13 @@ def noisy(
 
 
 def answered(answer: int, trials: int, rng: Rng, *, epsilon: float) -> NDArray[np.int64]:
-    """Randomized response on a bit."""
+    """Return the randomized responses to a bit, shape (trials,)."""
     truth = coins(truth_probability(epsilon), trials, rng)
     return np.asarray(np.where(truth, answer, 1 - answer))
 
 
 def response_law(epsilon: float, truth: Any, answers: Iterable[Any]) -> dict[Any, float]:
-    """The law of randomized response with some possible answers."""
+    """Return the law of randomized response, {answer: probability}, where `answers` are possible."""
     possible = list(answers)
     kept = truth_probability(epsilon, len(possible))
     return {answer: float(kept if answer == truth else (1 - kept) / (len(possible) - 1)) for answer in possible}

@@ -34,22 +34,22 @@ HALF, QUARTER = CLAIM / 2, CLAIM / 4
 BINS, QUERIES = 5, 10
 
 STEPS = 1 << 10
-"""Noise is a multiple of 1 over this."""
+"""Noise is rounded to multiples of 1/STEPS."""
 NOT_ABOVE, STOPPED = -1000.0, -2000.0
-"""What stands for a query below the threshold, and for one after the mechanism stopped, where others give numbers."""
+"""In a vector of numbers: the output for a query below the threshold, and for one after the mechanism stopped."""
 
 NOTHING = -1
-"""What stands for a query after the mechanism stopped, where others give 0 or 1."""
+"""In a vector of 0s and 1s: the output for a query after the mechanism stopped."""
 
 FILTER_BITS, HASHES = 20, 4
-"""RAPPOR's Bloom filter."""
+"""The size of RAPPOR's Bloom filter in bits, and the number of its hash functions."""
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A mechanism under its papers' name, its inputs, and the ε that it really keeps, inf where it keeps none.
+    """A mechanism under its papers' name, its inputs, and the least ε that it really keeps; inf if it keeps none.
 
-    `published` is the ε that DP-Sniper proved of it at 90 % confidence, and `statdp` that of StatDP if recorded.
+    `published` is the lower bound on ε that DP-Sniper proved at 90 % confidence; `statdp` is StatDP's, if recorded.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Peer:
     statdp: float | None = None
 
     def target(self) -> Target:
-        """The mechanism with the claim of the benchmark."""
+        """Return the mechanism as a target with the claim of the benchmark."""
         return Target.dataset(self.release, epsilon=CLAIM, name=self.name, domain=self.domain)
 
 
@@ -69,12 +69,12 @@ def _rounded(noise: Doubles) -> Doubles:
 
 
 def _noisy(answers: Doubles, trials: int, rng: np.random.Generator, scale: float) -> Doubles:
-    """All answers with Laplace noise of a scale."""
+    """Return all answers with Laplace noise of a scale, shape (trials, answers)."""
     return np.asarray(answers + _rounded(rng.laplace(0.0, scale, (trials, len(answers)))))
 
 
 def noisy_max(answers: Doubles, trials: int, rng: np.random.Generator, *, exponential: bool, value: bool) -> Outputs:
-    """The place of the largest noisy answer, or its value, which the proof of noisy max does not cover."""
+    """Return the index of the largest noisy answer, or its value, which the proof of noisy max does not cover."""
     shape = trials, len(answers)
     noise = rng.exponential(2 / CLAIM, shape) if exponential else rng.laplace(0.0, 2 / CLAIM, shape)
     noisy = answers + _rounded(noise)
@@ -82,7 +82,7 @@ def noisy_max(answers: Doubles, trials: int, rng: np.random.Generator, *, expone
 
 
 def truncated_geometric(answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:
-    """One count of at most five people by the table of `GeoSample`, whose ε is ln(1 + 2^−k)."""
+    """Return noisy counts of at most five people, by the table of `GeoSample`; ε is ln(1 + 2^−GEOMETRIC_BITS)."""
     count, people, base = int(answers[0]), BINS, 1 << GEOMETRIC_BITS
     total = (2 * base + 1) * (base + 1) ** (people - 1)
     below = [base ** (count - z) * (base + 1) ** (people - (count - z)) for z in range(count)]
@@ -97,7 +97,7 @@ GEOMETRIC_BITS = math.ceil(math.log(2 / CLAIM))
 class SparseVector:
     """A published variant of the sparse vector technique.
 
-    Scales are of noise, 0 for none. It may stop after so many answers above the threshold, and give these answers.
+    A scale of 0 means no noise. It stops after `most` answers above the threshold, or never; it may show their values.
     """
 
     threshold: float
@@ -107,7 +107,7 @@ class SparseVector:
     gives_value: bool = False
 
     def __call__(self, answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:
-        """One row a trial."""
+        """Return one row of outputs for each trial."""
         bar = self.threshold + _rounded(rng.laplace(0.0, self.threshold_scale, trials))[:, np.newaxis]
         noisy = _noisy(answers, trials, rng, self.query_scale) if self.query_scale else np.tile(answers, (trials, 1))
         above = noisy >= bar
@@ -118,12 +118,12 @@ class SparseVector:
 
 
 def _after(above: NDArray[np.bool_], most: int) -> NDArray[np.bool_]:
-    """Which answers come after so many above the threshold."""
+    """Return a mask of the answers that come after `most` answers above the threshold."""
     return np.asarray(np.cumsum(above, axis=1) - above >= most)
 
 
 def numerical_sparse_vector(answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:
-    """Up to two answers above a noisy threshold, with fresh noise; nothing after them."""
+    """Return up to two answers above a noisy threshold with fresh noise, 0 below it, and NOT_ABOVE after them."""
     bar = 1.0 + _rounded(rng.laplace(0.0, 3 / CLAIM, (trials, 1)))
     above = _noisy(answers, trials, rng, 12 / CLAIM) >= bar
     rows = np.where(above, _noisy(answers, trials, rng, 6 / CLAIM), 0.0)
@@ -132,7 +132,7 @@ def numerical_sparse_vector(answers: Doubles, trials: int, rng: np.random.Genera
 
 
 def bloom_filter(value: int) -> NDArray[np.bool_]:
-    """The bits that a value sets. Those of 0 and 1 differ in six places, as they did in the evaluation."""
+    """Return the filter of a value. The filters of 0 and 1 differ in six bits, as they did in the evaluation."""
     filter_ = np.zeros(FILTER_BITS, dtype=bool)
     filter_[[(3 * value + hash_ * (1 + 2 * value)) % FILTER_BITS for hash_ in range(HASHES)]] = True
     return filter_
@@ -141,7 +141,7 @@ def bloom_filter(value: int) -> NDArray[np.bool_]:
 def rappor(
     answers: Doubles, trials: int, rng: np.random.Generator, *, flipped: float, rates: tuple[float, float] | None
 ) -> Outputs:
-    """Randomised bits of a Bloom filter: once, and again on every report where `rates` are given."""
+    """Return a value's Bloom filter with randomised bits; if `rates` is not None, they are randomised once more."""
     bits = np.tile(bloom_filter(int(answers[0])), (trials, 1))
     drawn = rng.random(bits.shape)
     bits = np.where(drawn < flipped / 2, True, np.where(drawn < flipped, False, bits))
@@ -151,7 +151,7 @@ def rappor(
 
 
 def sparse_vectors_in_parallel(answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:
-    """Two broken variants side by side, for two answers above the threshold each."""
+    """Return the outputs of two broken variants side by side; each stops after two answers above the threshold."""
     first = SparseVector(1.0, 1 / HALF, 1 / QUARTER, 2, gives_value=True)
     second = SparseVector(1.0, 1 / QUARTER, 1 / (3 * QUARTER), 2)
     return np.hstack([first(answers, trials, rng), second(answers, trials, rng)])
@@ -168,7 +168,7 @@ VALUES = _answers(1, bounds=(0, 1), integers=True)
 COUNT = _answers(1, bounds=(0, BINS), integers=True)
 
 PER_BIT = math.log(0.5125 / 0.4875), math.log(0.525 / 0.475)
-"""ln of the ratio of a reported bit's probabilities, where the filter has the bit and where not."""
+"""ln(P[report 1 | filter has 1]/P[report 1 | filter has 0]) of one bit, for RAPPOR and for one-time RAPPOR."""
 
 PEERS = (
     Peer("Laplace", partial(_noisy, scale=1 / CLAIM), ONE, 0.1, 0.0968, 0.0998),

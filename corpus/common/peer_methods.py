@@ -1,6 +1,6 @@
 """A black-box method by others, written anew in small form, so that it can be given the same outputs as ours.
 
-It takes outputs, α and a generator, and gives a lower bound on ε that is too large with probability at most α.
+It takes outputs, α and a generator. It returns a lower bound on ε that is too large with probability at most α.
 
 *DP-Sniper* (Bichsel, Steffen, Bogunovic and Vechev 2021, sections 4 and 5, algorithm 1, c = 0.01, lemma 1): the event
 that a logistic regression's posterior exceeds a threshold, which outputs at the threshold join with a probability q, so
@@ -27,7 +27,7 @@ Release = Callable[[Doubles, int, np.random.Generator], Outputs]
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Outputs of both inputs of a pair: to find an event from, and to be looked at once by what was found."""
+    """Outputs of both inputs of a pair: `learning` to find an event, and `judging` to count it in, once."""
 
     learning: tuple[Outputs, Outputs]
     judging: tuple[Outputs, Outputs]
@@ -41,33 +41,33 @@ class Recorder:
         self._outputs: dict[bytes, list[Outputs]] = {}  # what was drawn from last stands last
 
     def __call__(self, answers: Doubles, trials: int, rng: np.random.Generator) -> Outputs:
-        """As the release itself."""
+        """Return outputs of the release, and remember them."""
         outputs = self._release(answers, trials, rng)
         key = np.asarray(answers, dtype=np.float64).tobytes()
         self._outputs[key] = [*self._outputs.pop(key, []), outputs]
         return outputs
 
     def drawn(self, judging: int) -> Drawn:
-        """The outputs of the pair that was drawn from last: so many judged, and all before them were learned from."""
+        """Return the outputs of the last pair: the last `judging` of each input for judging, the rest for learning."""
         sides = [np.concatenate(outputs) for outputs in list(self._outputs.values())[-2:]]
         first, second = (side[-min(map(len, sides)) :] for side in sides)
         return Drawn((first[:-judging], second[:-judging]), (first[-judging:], second[-judging:]))
 
 
 SYMBOLS = (NOT_ABOVE, STOPPED, NOTHING)
-"""Numbers that stand for a symbol in vectors: they become flags, and 0 takes their place among the numbers."""
+"""Numbers that stand for a symbol in vectors. Each becomes a flag, and 0 takes its place among the numbers."""
 
 STEPS, SMALLEST_STEP = 100, 1e-5
 LEARNED_ON = 1 << 18
-"""At most so many outputs of either input fit the regression, half of those to learn from."""
+"""The regression is fitted to at most this many outputs of each input, and at most half of the learning outputs."""
 
 RIDGE = 1.0
-"""The weight of the penalty: as much as one more output."""
+"""The weight of the ridge penalty: as much as one more output."""
 
 
 @dataclass(frozen=True, slots=True)
 class Logistic:
-    """A fitted regression over standardised numbers and flags."""
+    """A fitted logistic regression over standardised numbers and flags."""
 
     flagged: tuple[tuple[int, float], ...]
     centre: Doubles
@@ -75,15 +75,15 @@ class Logistic:
     weights: Doubles
 
     def __call__(self, outputs: Outputs) -> Doubles:
-        """The logit of the posterior probability that each output is the first input's."""
+        """Return for each output the logit of the posterior probability that it came from the first input."""
         encoded = (_encoded(outputs, self.flagged) - self.centre) / self.scale
         return np.asarray(encoded @ self.weights[1:] + self.weights[0])
 
 
 def fitted(first: Outputs, second: Outputs) -> Logistic:
-    """The regression of largest penalised likelihood.
+    """Return the regression of largest penalised likelihood, for outputs of the first and of the second input.
 
-    By Newton's steps with a bound in place of the curvature, the same at every step (Böhning and Lindsay 1988).
+    It takes Newton steps with a constant bound in place of the Hessian (Böhning and Lindsay 1988).
     """
     outputs = np.concatenate([first, second])
     rows = outputs.reshape(len(outputs), -1)
@@ -114,26 +114,26 @@ def _encoded(outputs: Outputs, flagged: tuple[tuple[int, float], ...]) -> Double
 
 
 LEAST = 0.01
-"""c: the event's probability under the input that shows it less."""
+"""c, the event's probability under the input for which it is less likely."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """The event: a score times a sign above a threshold, or at it with a probability."""
+    """The event sign·score > `threshold`, or equality and a coin that shows heads with probability `at_threshold`."""
 
     sign: float
     threshold: float
     at_threshold: float
 
     def hits(self, scores: Doubles, rng: np.random.Generator) -> int:
-        """How many outputs of these scores are in the event."""
+        """Return how many outputs with these scores are in the event; coins are drawn from `rng`."""
         signed = self.sign * scores
         tied = int(np.count_nonzero(signed == self.threshold))
         return int(np.count_nonzero(signed > self.threshold)) + int(rng.binomial(tied, self.at_threshold))
 
 
 def attack_on(less: Doubles, sign: float) -> Attack:
-    """The event of probability c among the scores of the input that shows it less."""
+    """Return the event that has probability c among `less`, the scores of the input for which it is less likely."""
     ordered = np.sort(sign * less)[::-1]
     wanted = LEAST * len(ordered)
     threshold = float(ordered[min(len(ordered) - 1, math.ceil(wanted) - 1)])
@@ -142,7 +142,7 @@ def attack_on(less: Doubles, sign: float) -> Attack:
 
 
 def dp_sniper(drawn: Drawn, alpha: float, rng: np.random.Generator) -> float:
-    """A lower bound on ε by DP-Sniper's event."""
+    """Return a lower bound on ε by DP-Sniper's event; it is wrong with probability at most α."""
     used = min(LEARNED_ON, len(drawn.learning[0]) // 2)
     model = fitted(*(side[:used] for side in drawn.learning))
     scores = [model(side[used:]) for side in drawn.learning]

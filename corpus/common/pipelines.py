@@ -1,7 +1,7 @@
-"""Rows of short pipelines: a function of one dataset, a pair of neighbours, and a claim that it breaks or keeps there.
+"""Short pipelines: each is a function of one dataset, with a pair of neighbours on which it breaks or keeps a claim.
 
-`leaks(pair, **claim)` and `keeps(pair, **claim)` put what they are called with into `PIPELINES`: a function as its
-decorator, or a line each as keywords. `leaks(...) | keeps(...)` puts one pipeline at both claims.
+`leaks(pair, **claim)` and `keeps(pair, **claim)` add pipelines to `PIPELINES`: as a decorator one function, or by
+keyword arguments one function each. `leaks(...) | keeps(...)` adds one pipeline once for each claim.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from corpus.common.specimen import Specimen, made
 Function: TypeAlias = Callable[..., Any]
 
 PIPELINES: list[Specimen] = []
-"""All pipelines, in the order in which their modules put them here."""
+"""All pipelines, in the order in which modules add them."""
 
 RNG = np.random.default_rng()
 
@@ -39,7 +39,7 @@ FAR = (np.array([0.0, 100.0]), np.array([0.0]))
 
 @dataclass(frozen=True)
 class Claimed:
-    """Claims on a pair: whether each is broken, the pair, and the claim's arguments."""
+    """Claims about a pipeline, each a tuple: whether it is broken, the pair, and the claim's arguments."""
 
     claims: tuple[tuple[bool, tuple[Any, ...], dict[str, Any]], ...]
 
@@ -47,7 +47,7 @@ class Claimed:
         return Claimed(self.claims + other.claims)
 
     def __call__(self, function: Function | None = None, **lines: Function) -> Any:
-        """Put a pipeline under its own name, or lines under theirs; a function is given back."""
+        """Add a function under its own name, or each keyword's function under the keyword; return `function`."""
         for name, row in ({function.__name__: function} if function else lines).items():
             for is_broken, (first, second), claim in self.claims:
                 make = made(name, Target.dataset, as_release(row), claim)
@@ -56,10 +56,10 @@ class Claimed:
 
 
 def leaks(pair: tuple[Any, ...], **claim: Any) -> Claimed:
-    """A claim that is broken on a pair; by default ε = 1."""
+    """Return a claim that a pipeline breaks on a pair; by default ε = 1."""
     return Claimed(((True, pair, claim or {"epsilon": 1.0}),))
 
 
 def keeps(pair: tuple[Any, ...], **claim: Any) -> Claimed:
-    """A claim that is kept on a pair; by default ε = 1."""
+    """Return a claim that a pipeline keeps on a pair; by default ε = 1."""
     return Claimed(((False, pair, claim or {"epsilon": 1.0}),))

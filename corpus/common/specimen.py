@@ -15,7 +15,7 @@ from attacklab.model.targets import Target
 Rng: TypeAlias = np.random.Generator
 
 Law: TypeAlias = Mapping[Any, float]
-"""The probability of each output, which is hashable."""
+"""The probability of each output; outputs are hashable."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Witness:
 
     Attributes:
         pair: a neighbouring pair.
-        event: whether one output belongs to the event.
-        trials: outputs of either input that suffice to refute the claim with confidence 1 − 10^−9.
+        event: a function that tells whether an output belongs to the event.
+        trials: the number of outputs of each input that refutes the claim with confidence 1 − 10^−9.
     """
 
     pair: NeighbouringPair
@@ -39,8 +39,8 @@ class Computed:
 
     Attributes:
         pair: a neighbouring pair.
-        law: the law of the output of an input, all but a mass of 10^−12.
-        key: what the law calls an output.
+        law: a function from an input to the law of its output; a mass of up to 10^−12 may be missing.
+        key: a function from an output to its key in the law.
     """
 
     pair: NeighbouringPair
@@ -53,14 +53,14 @@ class Specimen:
     """A broken or a sound target.
 
     Attributes:
-        name: how it is called in tables.
-        broken: whether its claim is false.
-        make: makes the target.
-        why: what breaks the claim, or why it is kept, one sentence.
-        witness: of a broken one, what refutes the claim.
-        computed: of a sound one, its law, where that is small enough to write down.
-        group: its class.
-        pair: of a pipeline, the neighbours on which the claim is broken or kept.
+        name: the name in tables.
+        broken: whether the claim is false.
+        make: a function that returns the target.
+        why: what breaks the claim, or why it is kept, in one sentence.
+        witness: for a broken target, the pair and the event that refute the claim.
+        computed: for a sound target, its law on a pair, if that is small enough to write down.
+        group: the name of the class to which the specimen belongs.
+        pair: for a pipeline, the neighbours on which the claim is broken or kept.
     """
 
     name: str
@@ -84,7 +84,7 @@ def broken(
     trials: int = 4_000,
     **options: Any,
 ) -> Specimen:
-    """A specimen whose claim is false, with the pair and the event that show it; options are the target's."""
+    """Return a specimen whose claim is false, with the pair and the event that show it; `kind` gets the options."""
     make = made(name, kind, release, options)
     return Specimen(name, True, make, why, Witness(pair, event, trials))
 
@@ -97,29 +97,29 @@ def sound(
     computed: Computed | None = None,
     **options: Any,
 ) -> Specimen:
-    """A specimen that keeps its claim, with its law where that can be computed; options are the target's."""
+    """Return a specimen that keeps its claim, with its law if that can be computed; `kind` gets the options."""
     return Specimen(name, False, made(name, kind, release, options), why, computed=computed)
 
 
 def accusers(findings: Sequence[Finding]) -> list[str]:
-    """The attacks that refuted a claim, each once."""
+    """Return the names of the attacks that refuted a claim, each once."""
     return list(dict.fromkeys(finding.attack for finding in findings if finding.refutes))
 
 
 def record_pair(
     first: Sequence[Any], second: Sequence[Any], relation: Relation = Relation.SUBSTITUTE
 ) -> NeighbouringPair:
-    """A pair of neighbours from their records."""
+    """Return a pair of neighbouring datasets, made from their records."""
     return NeighbouringPair.records(np.array(first), np.array(second), relation)
 
 
 def in_group(group: str, *specimens: Specimen) -> tuple[Specimen, ...]:
-    """The specimens as members of a group."""
+    """Return the specimens as members of a group."""
     return tuple(replace(specimen, group=group) for specimen in specimens)
 
 
 def made(
     name: str, kind: Callable[..., Target], release: Callable[..., Any], options: Mapping[str, Any]
 ) -> Callable[[], Target]:
-    """What makes a target of a kind under a name."""
+    """Return a function that makes the target `kind(release, **options)` with this name."""
     return lambda: replace(kind(release, **options), name=name)

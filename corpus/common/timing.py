@@ -12,7 +12,7 @@ Work: TypeAlias = Callable[[], Any]
 
 
 def seconds(work: Work) -> float:
-    """How long one run takes, in seconds."""
+    """Return how long one run of the work takes, in seconds."""
     started = time.perf_counter()
     work()
     return time.perf_counter() - started
@@ -22,12 +22,12 @@ def in_turns(work: Work, baseline: Work, *, budget: float) -> dict[str, float]:
     """Time two pieces of work in turns.
 
     Args:
-        work: what is timed.
-        baseline: what it is compared with.
+        work: the work to time.
+        baseline: the work to compare it with.
         budget: about how many seconds to spend; each runs 3 to 201 times.
 
     Returns:
-        The median seconds of either and the median of the ratios, by the names seconds, baseline_seconds and ratio.
+        The median times in seconds as `seconds` and `baseline_seconds`, and the median of work/baseline as `ratio`.
     """
     once = seconds(work) + seconds(baseline)
     rounds = max(3, min(201, int(budget / max(once, 1e-9))))

@@ -213,7 +213,7 @@ SAMPLERS = in_group(
 
 
 def _geometric(ratio: Fraction, trials: int, rng: Rng) -> NDArray[np.int64]:
-    """How many coins of this probability come up heads before the first tail."""
+    """Return, for each trial, how many coins with this probability of heads come up heads before the first tail."""
     heads = np.zeros(trials, dtype=np.int64)
     pending = np.arange(trials)
     while pending.size:

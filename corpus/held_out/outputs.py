@@ -139,7 +139,7 @@ WHOLE_OUTPUTS = in_group(
 
 @dataclass
 class Report:
-    """A count, and how many calls were used up."""
+    """An output with a count and the number of calls that were used."""
 
     value: int
     used: int

@@ -55,25 +55,25 @@ def truth_with_one_percent(answer: int, trials: int, rng: Rng) -> NDArray[np.int
 
 
 def sampled_then_amplified(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
-    """One in ten people is asked, with ε = 3, and the claim is a tenth of that."""
+    """Return noisy counts (ε = 3) of a sample of one in ten people; the claim is a tenth of that ε."""
     asked = rng.random((trials, len(records))) < 0.1
     return np.asarray(asked @ records + discrete_laplace(scale_of(3.0), trials, rng))
 
 
 def one_sample_for_all(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
-    """The sample is the first tenth of the records, in the order in which they came."""
+    """Return noisy counts of a fixed sample: the first tenth of the records, in their order."""
     total = int(records[: max(1, len(records) // 10)].sum())
     return np.asarray(total + discrete_laplace(scale_of(1.0), trials, rng))
 
 
 def shuffled_answers(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
-    """How many of ten people say yes by randomized response of ε = 2, with a claim of 2/√10."""
+    """Return how many of ten people say yes by randomized response of ε = 2; the claim is 2/√10."""
     lies = rng.random((trials, len(records))) >= float(truth_probability(2.0))
     return np.asarray((lies ^ (records == 1)).sum(axis=1))
 
 
 def name_and_shame(records: NDArray[Any], trials: int, rng: Rng) -> list[tuple[int, int]]:
-    """One record in a thousand outputs is told in the clear, which is exactly a δ of 1/1000."""
+    """Return the first record in the clear with probability 1/1000, which is exactly a δ of 1/1000."""
     leaks = coins(Fraction(1, 1000), trials, rng)
     return [(int(records[0]), 1) if tell else (0, 0) for tell in leaks]
 
@@ -188,7 +188,7 @@ REED = _plants(["moss", "reed"], ["moss"])
 def _tests(
     answers: NDArray[Any], trials: int, rng: Rng, *, threshold: float, query: float, stop: int = 10**9
 ) -> list[list[str]]:
-    """Comparisons of noisy answers with a noisy threshold of 0, given the scales of noise; 0 for none."""
+    """Return comparisons (T or F) of noisy answers with a noisy threshold of 0; a noise scale of 0 means none."""
     level = rng.laplace(0.0, threshold, trials) if threshold else np.zeros(trials)
     noise = rng.laplace(0.0, query, (trials, len(answers))) if query else np.zeros((trials, len(answers)))
     above = answers + noise >= level[:, None]
@@ -213,7 +213,7 @@ def low_threshold(people: NDArray[Any], trials: int, rng: Rng) -> list[dict[str,
 
 
 def quantile_of_records(records: NDArray[Any], trials: int, rng: Rng) -> NDArray[Any]:
-    """One of the records themselves, chosen by rank: no interval, so what nobody has is never told."""
+    """Return one of the records, chosen by rank; a number that nobody has can never come out."""
     ordered = np.sort(records)
     ranks = np.abs(np.arange(len(ordered)) - (len(ordered) - 1) / 2)
     weights = np.exp(-ranks / 2)
@@ -227,7 +227,7 @@ def maximum_with_value(answers: NDArray[Any], trials: int, rng: Rng) -> list[tup
 
 
 def above_threshold(answers: NDArray[Any], trials: int, rng: Rng) -> list[int]:
-    """The place of the first noisy answer above a noisy threshold, with half of ε for the threshold."""
+    """Return the index of the first noisy answer above a noisy threshold, with half of ε for the threshold."""
     level = discrete_laplace(scale_of(0.5), trials, rng)
     noise = discrete_laplace(scale_of(0.5, 2), trials * len(answers), rng).reshape(trials, len(answers))
     above = answers + noise >= level[:, None]
@@ -319,13 +319,13 @@ def _rows(scale: Fraction | int, trials: int, width: int, rng: Rng) -> NDArray[n
 
 
 def stops_when_busy(stream: NDArray[Any], trials: int, rng: Rng) -> list[list[int]]:
-    """The stream is given with noise until its first true 1."""
+    """Return the stream with noise, up to its first true 1."""
     until = int(np.argmax(stream == 1)) if (stream == 1).any() else STEPS
     return [(stream[:until] + row[:until]).tolist() for row in _rows(1, trials, STEPS, rng)]
 
 
 def noisy_unary(sites: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.bool_]:
-    """One bit for each site, true with 0.75 for one's own and 0.05 for others."""
+    """Return one bit for each site, true with probability 0.75 for the person's own site and 0.05 for others."""
     mine = np.array([site == sites[0] for site in SITES])
     return np.asarray(rng.random((trials, len(SITES))) < np.where(mine, 0.75, 0.05))
 

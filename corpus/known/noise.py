@@ -199,7 +199,7 @@ SAMPLERS = in_group(
 
 
 def normal_law(answer: int, variance: float) -> dict[float, float]:
-    """The law of an answer with discrete Gaussian noise."""
+    """Return the law of an answer with discrete Gaussian noise, {output: probability}."""
     mass = {n: math.exp(-(n**2) / (2 * variance)) for n in range(-40, 41)}
     total = sum(mass.values())
     return {float(answer + n): value / total for n, value in mass.items()}
@@ -212,7 +212,7 @@ THOUSANDS = Domain(integers=True, bounds=(-1000, 1000))
 
 
 def bits_of_noise(answers: NDArray[Any], trials: int, rng: Rng) -> NDArray[np.int64]:
-    """Noise composed of independent bits, the lowest of which are biased."""
+    """Return answers with noise composed of independent bits; the lowest bits are biased."""
     bits = rng.random((trials, len(answers), 6)) < np.array([0.8, 0.6, 0.5, 0.45, 0.4, 0.3])
     sign = np.where(rng.random((trials, len(answers))) < 0.5, 1, -1)
     return np.asarray(answers + sign * (bits @ (1 << np.arange(6))))

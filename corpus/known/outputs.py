@@ -55,7 +55,7 @@ def ordered_by_truth(people: NDArray[Any], trials: int, rng: Rng) -> list[dict[s
 
 
 class Answer:
-    """A released answer, as a library wraps it in a class of its own."""
+    """A released answer in a class of its own, as libraries have."""
 
     def __init__(self, values: NDArray[np.float64]) -> None:
         self.values = values
@@ -165,7 +165,7 @@ def is_off_grid(value: float, grid: float, *, within: float = 0.0) -> bool:
 
 
 def laplace32(trials: int, rng: Rng) -> NDArray[np.float32]:
-    """Laplace noise of scale 1 as somebody writes it in binary32: uniform with 24 bits, then a logarithm."""
+    """Return Laplace noise of scale 1 as textbook code draws it in binary32: a 24-bit uniform, then a logarithm."""
     magnitude = -np.log1p(-rng.random(trials, dtype=np.float32))
     return np.where(rng.random(trials) < 0.5, -magnitude, magnitude).astype(np.float32)
 

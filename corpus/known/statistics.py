@@ -23,7 +23,7 @@ WHOLE = Domain(integers=True)
 
 
 def _one_edge_less(nodes: int) -> NeighbouringPair:
-    """A complete graph, and the same without one edge."""
+    """Return the pair of a complete graph and the same graph without one edge."""
     complete = ~np.eye(nodes, dtype=bool)
     less = complete.copy()
     less[0, 1] = less[1, 0] = False
@@ -116,7 +116,7 @@ SENSITIVITY = in_group(
 
 
 def _one_above(gap: float, light: int, *, sensitivity: float = 1.0) -> NeighbouringPair:
-    """One heavy outcome and many light ones; in the neighbour they are nearer by twice the sensitivity."""
+    """Return a pair with one heavy and `light` light outcomes; on the neighbour their gap is 2·`sensitivity` less."""
     near = [gap - sensitivity, *[sensitivity] * light]
     return NeighbouringPair.utilities([gap, *[0.0] * light], near, sensitivity=sensitivity)
 

@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CHECKER, READ = ROOT / "checker" / "check.py", ROOT / "checker" / "readings.json"
 PROCESSES = 2
 SECONDS = 600.0
-"""After so long a checker is ended."""
+"""The timeout of the checker, in seconds."""
 
 NAMES = tuple(name for name in targets.__all__ if name.startswith("exact_"))
 """The targets that have a certificate."""
@@ -41,9 +41,9 @@ class Written:
     """A certificate that was written and checked.
 
     Attributes:
-        finding: what the checker said of it.
-        tables: the files of its tables.
-        write_seconds: how long it took to write, its tables included.
+        finding: the finding with the checker's verdict.
+        tables: the files of the certificate's tables.
+        write_seconds: how long writing took, tables included.
         check_seconds: how long the checker ran, start and imports included.
     """
 
@@ -78,7 +78,7 @@ def write_one(folder: Path, name: str) -> Written:
 def write_all(reports: Path, names: Iterable[str] = NAMES) -> Sequence[Written]:
     """Write the certificates of some targets, of all by default, and the records of what the checker said.
 
-    Certificates and tables of others are removed, so that the folder holds what the records speak of.
+    Other certificates and tables are removed, so that the folder has only those in the records.
     """
     folder = reports / PROOFS
     with ProcessPoolExecutor(PROCESSES, mp_context=multiprocessing.get_context("spawn")) as pool:
@@ -104,7 +104,7 @@ def _record(written: Sequence[Written]) -> dict[str, Any]:
 
 
 def _summary(name: str) -> str:
-    """Return what the docstring of a file that somebody has read begins with."""
+    """Return the first paragraph of the docstring of the module `name`, which must be listed in `READ`."""
     places = (f"mechanisms/core/{name}.py", f"mechanisms/{name}.py")
     path = next(path for path in places if path in json.loads(READ.read_bytes()))
     docstring = ast.get_docstring(ast.parse((ROOT / path).read_bytes())) or ""

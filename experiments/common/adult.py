@@ -20,7 +20,7 @@ def _rows() -> tuple[tuple[int, str, int], ...]:
 
 
 def ages(status: str | None = None) -> NDArray[np.float64]:
-    """The ages in years, one a person, shape (n,): of everybody, or of the people of one marital status.
+    """Return the ages in years, shape (n,), of everybody or of the people with one marital status.
 
     Raises:
         ValueError: there is nobody of that status.
@@ -33,7 +33,7 @@ def ages(status: str | None = None) -> NDArray[np.float64]:
 
 
 def marital_counts() -> dict[str, int]:
-    """How many people there are of each marital status, the most common first."""
+    """Return the number of people with each marital status, the most common first."""
     counts: Counter[str] = Counter()
     for _, status, count in _rows():
         counts[status] += count

@@ -1,4 +1,4 @@
-"""Certified bounds on their way into JSON."""
+"""Certified bounds as floats, for JSON and for figures."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from attacklab.laws.enclosures import float_above, float_below
 
 
 def as_floats(bounds: Bounds | Divergence) -> list[float]:
-    """The lower and the upper bound as floats, rounded outwards; 0 has no sign."""
+    """Return the lower and the upper bound as floats, rounded outwards; −0 becomes 0."""
     return [float_below(bounds.lower) + 0.0, float_above(bounds.upper) + 0.0]
 
 
 def middle(bounds: list[float]) -> float:
-    """One number to draw for bounds that a figure cannot tell apart."""
+    """Return the middle of two bounds that are too close to tell apart in a figure."""
     return sum(bounds) / 2

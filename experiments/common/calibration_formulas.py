@@ -30,7 +30,7 @@ from attacklab.model.bisection import least
 Formula = Callable[..., Any]
 
 PRECISION = 2400
-"""Bits: more than cancel at the most adversarial arguments."""
+"""The bits in which sound formulas compute, more than cancel at the most adversarial arguments."""
 
 # Each takes the module that computes it, math or mpmath.
 
@@ -46,7 +46,7 @@ def _gaussian_epsilon(module: Any, delta: Any, sigma: Any, sensitivity: Any, rel
 
 
 def _zcdp_delta(module: Any, rho: Any, epsilon: Any) -> Any:
-    """The bound at the order where its logarithm, which is convex, has slope 0; found by bisection."""
+    """Return the bound on δ at its best order, where its convex logarithm has slope 0; found by bisection."""
     with mpmath.workprec(200):
         low, high = module.exp(-3 * rho - 1), (epsilon + 1) / (2 * rho) + 1
         for _ in range(150):
@@ -70,7 +70,7 @@ def _discrete_laplace_tail(module: Any, scale: Any, tail: Any) -> Any:
 
 
 def _composed_epsilon(module: Any, epsilon: Any, releases: int, delta: Any, second_term: int = 1) -> Any:
-    """Basic or advanced composition, whichever is less."""
+    """Return the smaller ε of basic and advanced composition."""
     basic = releases * epsilon
     if delta == 0:
         return basic
@@ -82,7 +82,7 @@ def _composed_epsilon(module: Any, epsilon: Any, releases: int, delta: Any, seco
 
 
 def _naive_zcdp_epsilon(rho: float, delta: float) -> float:
-    """Bisection which ends after forty halvings in the middle of what is left."""
+    """Return the middle of the interval that is left after 40 bisections; it may be too small."""
     low, high = 0.0, 1000.0
     for _ in range(40):
         middle = (low + high) / 2
@@ -91,19 +91,19 @@ def _naive_zcdp_epsilon(rho: float, delta: float) -> float:
 
 
 def _naive_discrete_gaussian_tail(scale: float, tail: int) -> float:
-    """A sum of doubles over a sum of doubles."""
+    """Return P[X > tail] as a quotient of two sums of doubles."""
     terms = [math.exp(-(x * x) / (2 * scale * scale)) for x in range(int(40 * scale) + tail + 2)]
     return math.fsum(terms[tail + 1 :]) / (2 * math.fsum(terms) - 1)
 
 
 def _by_central_limit(sigma: float, rate: float, steps: int, delta: float) -> float:
-    """The ε of the normal law that many steps tend to (Dong, Roth and Su 2022), which few steps exceed."""
+    """Return the ε of the normal limit of many steps (Dong, Roth and Su 2022). The ε of few steps is larger."""
     mu = rate * math.sqrt(steps * math.expm1(1 / sigma**2))
     return _gaussian_epsilon(math, delta, 1 / mu, 1.0)
 
 
 def _by_orders(sigma: float, rate: float, steps: int, delta: float) -> float:
-    """By RDP at whole orders (Mironov, Talwar and Zhang 2019), with the conversion of Canonne and others 2020."""
+    """Return ε by RDP at whole orders (Mironov, Talwar and Zhang 2019), converted as by Canonne and others 2020."""
 
     def spent(order: int) -> float:
         i = np.arange(order + 1)
@@ -117,7 +117,7 @@ def _by_orders(sigma: float, rate: float, steps: int, delta: float) -> float:
 
 
 def _least_double(is_enough: Callable[[float], bool], delta: float, most: float = 1e300) -> float:
-    """The least double of at least 0 with a condition, or `most`."""
+    """Return the least double ≥ 0 that is enough, or `most`. The working precision grows as `delta` falls."""
     number = struct.Struct("<d")
     with mpmath.workprec(160 - math.frexp(delta)[1]):
         if is_enough(0.0):
@@ -128,7 +128,7 @@ def _least_double(is_enough: Callable[[float], bool], delta: float, most: float 
 
 
 def _sound(name: str, formula: Formula) -> Formula:
-    """A formula in mpmath's numbers of many digits, rounded once."""
+    """Return the formula computed by mpmath in `PRECISION` bits, and rounded once, to the safe side."""
     safe = math.inf if quantity(name).unsafe is Unsafe.TOO_SMALL else -math.inf
 
     def rounded(**arguments: Any) -> float:
@@ -148,12 +148,12 @@ def _many_digits(value: Any) -> Any:
 
 
 def _selection_delta(module: Any, epsilon: Any, sigma: Any, threshold: Any, l0: int) -> Any:
-    """What the noise costs and what new keys do, together."""
+    """Return the δ of the noise plus a union bound on the probability that a new key exceeds the threshold."""
     return _gaussian_delta(module, epsilon, module.sqrt(l0) / sigma) + l0 * _gaussian_tail(module, sigma, threshold - 1)
 
 
 def _threshold_gaussian(epsilon: float, delta: float, l0: int, keys: int, margin: float = 0.0) -> float:
-    """Half of δ for the noise, half for so many keys."""
+    """Return a threshold, with half of δ for the noise and half for `keys` new keys; `margin` is relative."""
     sigma = SOUND["gaussian_sigma"](epsilon=epsilon, delta=delta / 2, sensitivity=math.sqrt(l0) * (1 + margin))
     return float(1 + sigma * stats.norm.isf(delta / 2 / keys) * (1 + margin))
 
@@ -206,7 +206,7 @@ NAIVE: dict[str, Formula] = {name: partial(formula, math) for name, formula in B
     "group_delta": lambda epsilon, delta, size: min(1.0, size * delta),  # noqa: ARG005 - as many write it
     "sampled_gaussian_epsilon": _by_central_limit,
 }
-"""The formulas that fall to the unsafe side."""
+"""For each quantity, a formula that falls to the unsafe side for some arguments."""
 
 _SOUND: dict[str, Formula] = BOTH | {
     "gaussian_sigma": lambda _, epsilon, delta, sensitivity: _least_double(
@@ -240,5 +240,5 @@ _SOUND: dict[str, Formula] = BOTH | {
     ),
 }
 SOUND: dict[str, Formula] = {name: _sound(name, formula) for name, formula in _SOUND.items()}
-"""The formulas that hold, by the same names."""
+"""For each quantity, a formula that never falls to the unsafe side."""
 SOUND["threshold_gaussian"] = lambda epsilon, delta, l0: _threshold_gaussian(epsilon, delta, l0, l0, 1e-9)

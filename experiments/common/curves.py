@@ -1,4 +1,4 @@
-"""Series and panels for figures out of findings."""
+"""Series and panels of figures, made from findings."""
 
 from __future__ import annotations
 
@@ -14,69 +14,69 @@ from experiments.common.sweeps import Maker, Rows
 
 
 def figure(name: str, caption: str, panels: Iterable[Panel | Matrix]) -> Figure:
-    """A figure; see `Figure`."""
+    """Return a figure; see `Figure`."""
     return Figure(name=name, caption=caption, panels=list(panels))
 
 
 def panel(title: str, x_label: str, y_label: str, series: Iterable[Series], **axes: Any) -> Panel:
-    """A panel; `axes` are the scales and names that `Panel` takes."""
+    """Return a panel; `axes` are the scales and names that `Panel` takes."""
     return Panel(title=title, x_label=x_label, y_label=y_label, series=list(series), **axes)
 
 
 def line(label: str, role: Role, x: Iterable[float], y: Iterable[float]) -> Series:
-    """A line without bounds."""
+    """Return a line without confidence bounds."""
     return Series(label=label, role=role, x=list(x), y=list(y))
 
 
 def lines(x: Iterable[float], rows: Iterable[tuple[str, Role, Iterable[float]]]) -> list[Series]:
-    """A line a row, each of a label, a role and its values at the same x."""
+    """Return a line for each row (label, role, y); all lines have the same `x`."""
     places = list(x)
     return [line(label, role, places, y) for label, role, y in rows]
 
 
 def marks(label: str, role: Role, x: Iterable[float], y: Iterable[float]) -> Series:
-    """Points with no line through them."""
+    """Return points with no line through them."""
     return Series(label=label, role=role, x=list(x), y=list(y), marks_only=True)
 
 
 def findings_of(data: dict[str, Any], target: str) -> list[Finding]:
-    """The findings of one target in a record that brought it to an advantage, in their order."""
+    """Return the findings of one target in a record that have an advantage, in their order."""
     findings = (Finding.from_json(finding) for finding in data["findings"])
     return [finding for finding in findings if finding.target == target and finding.shown.advantage is not None]
 
 
 def advantage_of(finding: Finding) -> Estimate:
-    """The advantage of one of the findings that `findings_of` gives."""
+    """Return the advantage of a finding that `findings_of` returned."""
     advantage = finding.shown.advantage
     assert advantage is not None  # noqa: S101 - it keeps only those
     return advantage
 
 
 def claimed_epsilon(finding: Finding) -> float:
-    """The ε of the claim that a finding is about."""
+    """Return the ε of the claim that a finding is about."""
     return finding.claim.nominal.epsilon
 
 
 def finding_at(findings: Iterable[Finding], epsilon: float) -> Finding:
-    """The one finding at a claimed ε."""
+    """Return the only finding at a claimed ε."""
     (finding,) = (finding for finding in findings if claimed_epsilon(finding) == epsilon)
     return finding
 
 
 def advantage_at(data: dict[str, Any], make: Maker, epsilon: float) -> float:
-    """The advantage over the one target that a maker makes of a claimed ε, as it was measured."""
+    """Return the measured advantage over the target `make(epsilon)`."""
     return advantage_of(finding_at(findings_of(data, make.__name__), epsilon)).estimate
 
 
 def advantages_by_epsilon(data: dict[str, Any], rows: Rows) -> list[Series]:
-    """The measured advantages against the claimed ε, a series a row."""
+    """Return the measured advantages against the claimed ε, one series for each row."""
     return [
         advantage_series(findings_of(data, make.__name__), claimed_epsilon, label, role) for make, label, role in rows
     ]
 
 
 def advantage_panel(title: str, series: Iterable[Series], epsilons: Sequence[float]) -> Panel:
-    """Advantages against the claimed ε, below the ceiling of the claim."""
+    """Return a panel with advantages against the claimed ε, and the ceiling of the claim."""
     return Panel(
         title=title,
         x_label="claimed ε",
@@ -87,28 +87,28 @@ def advantage_panel(title: str, series: Iterable[Series], epsilons: Sequence[flo
 
 
 def advantage_series(findings: Iterable[Finding], x: Callable[[Finding], float], label: str, role: Role) -> Series:
-    """The measured advantages with their confidence bounds, against `x` of a finding."""
+    """Return the measured advantages with their confidence bounds, against `x(finding)`."""
     shown = [finding for finding in findings if finding.shown.advantage is not None]
     return estimate_series([asdict(advantage_of(finding)) for finding in shown], list(map(x, shown)), label, role)
 
 
 def estimate_series(estimates: Sequence[Mapping[str, float]], x: Sequence[float], label: str, role: Role) -> Series:
-    """Estimates as plain values, with their confidence bounds."""
+    """Return a series of estimates; each is a mapping with the keys estimate, lower and upper."""
     y, lower, upper = ([estimate[name] for estimate in estimates] for name in ("estimate", "lower", "upper"))
     return Series(label=label, role=role, x=x, y=y, lower=lower, upper=upper)
 
 
 def ideal_laplace_advantage(epsilon: float) -> float:
-    """The most that any bet wins against ideal Laplace noise at answers one sensitivity apart."""
+    """Return the largest advantage of any event against ideal Laplace noise, for answers one sensitivity apart."""
     return -math.expm1(-epsilon / 2)
 
 
 def ideal_laplace_series(label: str, epsilons: Sequence[float]) -> Series:
-    """The advantage that ideal Laplace noise leaves to the best bet, against ε."""
+    """Return the largest advantage against ideal Laplace noise as a line, against ε."""
     return line(label, Role.IDEAL, epsilons, map(ideal_laplace_advantage, epsilons))
 
 
 def ceiling_series(epsilons: Sequence[float]) -> Series:
-    """The largest advantage that ε-DP allows."""
+    """Return the largest advantage that ε-DP allows as a line, against ε."""
     ceilings = [PrivacyClaim(epsilon).ceiling for epsilon in epsilons]
     return line("ceiling of the claim, tanh(ε/2)", Role.CEILING, epsilons, ceilings)

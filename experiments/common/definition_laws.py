@@ -18,35 +18,35 @@ from mechanisms.catastrophe.exact import exact_catastrophe
 from mechanisms.catastrophe.naive import naive_catastrophe
 
 RATIO = 3
-"""e^ε of the remarks that are computed in fractions, so that ε = ln 3 = 1.0986."""
+"""The e^ε at which remarks are computed in fractions, so that ε = ln 3 = 1.0986."""
 ANSWERS = 10
 
 Rows: TypeAlias = tuple[bool | None, bool]
-"""The first person's row, None where it was taken out, and the second's."""
+"""The bits of the first and the second person; None if the first person's row is taken out."""
 
 _PRESENT: tuple[Rows, ...] = tuple((first, second) for first in (False, True) for second in (False, True))
 _WITHOUT: tuple[Rows, ...] = ((None, False), (None, True))
 
 
 def response(truth: bool, ratio: Fraction = Fraction(RATIO)) -> Law:
-    """Randomized response, which says the truth with probability ratio/(1 + ratio)."""
+    """Return the law of randomized response, which says the truth with probability ratio/(1 + ratio)."""
     told = ratio / (1 + ratio)
     return Law({truth: told, not truth: 1 - told})
 
 
 def belief_quotient(prior: Fraction, *, together: bool) -> Fraction:
-    """The largest quotient of Pr[X₁ = x | M(X) = y] and Pr[X₁ = x | M(X₋₁) = y], or of the two exchanged.
+    """Return the largest quotient of Pr[X₁ = x | M(X) = y] and Pr[X₁ = x | M(X₋₁) = y], in either order.
 
     The remark says that e^ε bounds it, for ε-DP M and any belief about the rows X. It does if the rows are independent:
-    then the second is the prior of x. If they are not, each of Pr[y | x] and Pr[y] may change by e^ε when a row is
-    taken out, so that e^(2ε) is a bound, and no less is.
+    then the second one is the prior of x. If they are not, Pr[y | x] and Pr[y] may each change by a factor of e^ε when
+    a row is taken out. So e^(2ε) is a bound, and no smaller one holds.
 
     Args:
         prior: the probability that the first person's bit is set.
-        together: whether the second person's bit is the same for certain; else it is independent and as likely.
+        together: whether the second person's bit equals the first one's. If not, it is independent, with this prior.
 
     Returns:
-        The largest over all randomized responses about a function of the two rows, all of which are ε-DP.
+        The largest quotient over all randomized responses to a function of the rows; all of them are ε-DP.
     """
     belief = {
         rows: (prior if rows[0] else 1 - prior) * (rows[0] == rows[1] if together else prior if rows[1] else 1 - prior)
@@ -62,7 +62,7 @@ def belief_quotient(prior: Fraction, *, together: bool) -> Fraction:
 
 
 def _posterior(belief: Mapping[Rows, Fraction], told: Mapping[Rows, Any]) -> Fraction:
-    """The probability that the first person's bit is set, given an answer of that likelihood."""
+    """Return the probability that the first person's bit is set, given an answer with the likelihoods `told`."""
     with_bit, total = (
         sum(share * told[rows] for rows, share in belief.items() if rows[0] or every) for every in (False, True)
     )
@@ -70,27 +70,27 @@ def _posterior(belief: Mapping[Rows, Fraction], told: Mapping[Rows, Any]) -> Fra
 
 
 def both(first: Law, second: Law) -> Law:
-    """The law of a pair of independent outcomes, one from each law."""
+    """Return the law of a pair of independent outcomes, one from each law."""
     return Law(((a, b), p * q) for a, p in first.masses.items() for b, q in second.masses.items())
 
 
 def ratio_of_answers(step: Fraction) -> Fraction:
-    """The largest ratio of `ANSWERS` randomized responses that each keep the ratio 1 + `step`.
+    """Return the largest ratio of probabilities of `ANSWERS` randomized responses, each of the ratio 1 + `step`.
 
-    A definition by 1 + ε instead of e^ε would not add up: (1 + ε)^k is more than 1 + kε.
+    If the definition had 1 + ε in place of e^ε, losses would not add up: (1 + ε)^k is more than 1 + kε.
     """
     laws = [reduce(both, [response(truth, 1 + step)] * ANSWERS) for truth in (True, False)]
     return Fraction(largest_ratio(*laws).upper)
 
 
 def victims(delta: Fraction, people: int = means.PEOPLE) -> dict[str, float]:
-    """The probability that somebody is harmed, for mechanisms that keep (ε, δ), by what harm is.
+    """Return the probability that somebody is harmed by an (ε, δ)-DP mechanism, for several kinds of harm.
 
     Returns:
-        That a record comes out where each is published by a coin of its own, where all are or none is, and where at
-        most one is: (0, δ)-DP all three, and nδ is the most that any can have. And that some answer has a privacy loss
-        above ε where each of the people gives a randomized response whose loss is above ε by so little that it keeps
-        (ε, δ): the remark that δ = 1/(100n) prevents that with 99 % does not hold.
+        `each`, `all`, `one`: P[a record is published], where each has its own coin, all share one coin, or at most one
+        is published. All three are (0, δ)-DP, and nδ is the largest possible. `loss`: P[some answer has a loss above
+        ε], where each person's randomized response is (ε, δ)-DP with a loss just above ε; `loss_of_one` is the same
+        for one person. The remark that δ = 1/(100n) prevents such a loss with probability 99 % does not hold.
     """
     ratio = (RATIO + delta) / (1 - delta)
     loss = privacy_loss(response(True, ratio), response(False, ratio))
@@ -105,7 +105,7 @@ def victims(delta: Fraction, people: int = means.PEOPLE) -> dict[str, float]:
 
 
 def catastrophe_deltas(power: int) -> dict[str, float]:
-    """The δ that the catastrophe mechanism claims, 2^−power, and that its naive and exact implementations need."""
+    """Return the δ that the catastrophe mechanism claims, 2^−power, and the δ that its naive and exact twins need."""
     delta = Fraction(1, 1 << power)
     needed = {}
     for name, sampler in (
@@ -118,7 +118,7 @@ def catastrophe_deltas(power: int) -> dict[str, float]:
 
 
 def group_deltas(delta: Fraction, most: int) -> Iterator[dict[str, float]]:
-    """The δ of groups of 1 to `most` people: the sum in the theorem's proof, the theorem's bound, and what is needed.
+    """Yield the δ of groups of 1 to `most` people: the sum in the theorem's proof, its bound, and the δ needed.
 
     The mechanism says yes with the probability s_k = δ·(1 + e^ε + … + e^((k−1)ε)) for k people: neighbours are
     (ε, δ)-close, and a group of k needs the sum itself. So the bound k·e^((k−1)ε)·δ of the theorem can be replaced by

@@ -28,7 +28,7 @@ class Status(enum.StrEnum):
     NEW = "NEW FAILURE"
     PASSES = "UNEXPECTED PASS"
     UNDECIDED = "undecided"
-    """A flaw is known, and the audit failed, could not have refuted the claim, or saw what more trials would refute."""
+    """A flaw is known, but the audit failed, could not have refuted the claim, or needs more trials to refute it."""
     NOTHING = ""
     """No flaw is known, and none was found."""
 
@@ -38,11 +38,11 @@ class ExpectedFailure:
     """A publicly known flaw.
 
     Attributes:
-        library: whose.
-        mechanisms: in which of its mechanisms.
-        attack: which attack finds it.
-        reason: what it is, in one line.
-        link: where it is reported.
+        library: the name of the library.
+        mechanisms: the names of its mechanisms that have the flaw.
+        attack: the name of the attack that finds the flaw.
+        reason: the flaw, in one line.
+        link: the address of the public report.
         versions: a specifier (PEP 440) of the versions that have it; all by default.
     """
 
@@ -70,7 +70,7 @@ class ExpectedFailure:
 
 
 def expected_failures(path: Path = FILE) -> list[ExpectedFailure]:
-    """Read the expected failures.
+    """Return the expected failures that a file lists.
 
     Raises:
         ValueError: an entry is malformed, or names what does not exist; the message names the file.
@@ -85,7 +85,7 @@ def expected_failures(path: Path = FILE) -> list[ExpectedFailure]:
 def expected(
     failures: Sequence[ExpectedFailure], library_name: str, version: str, mechanism: str, attack: str
 ) -> str | None:
-    """The link of the known flaw that an attack on a mechanism is expected to find, or None."""
+    """Return the link of the known flaw that an attack on a mechanism is expected to find, or None."""
     for failure in failures:
         named = failure.library == library_name and mechanism in failure.mechanisms and failure.attack == attack
         if named and failure.is_of(version):
@@ -94,12 +94,12 @@ def expected(
 
 
 def status(verdict: Verdict, *, is_expected: bool, too_few_trials: bool) -> Status:
-    """Compare a verdict with what is known.
+    """Return how a verdict compares with what is publicly known.
 
     Args:
-        verdict: of an attack on a mechanism.
-        is_expected: whether a flaw that it finds is known.
-        too_few_trials: whether the rates that were seen would refute the claim if there were more trials.
+        verdict: the verdict of an attack on a mechanism.
+        is_expected: whether a flaw that the attack finds is publicly known.
+        too_few_trials: whether the rates seen so far would refute the claim with more trials.
     """
     if verdict is Verdict.VIOLATED:
         return Status.KNOWN if is_expected else Status.NEW

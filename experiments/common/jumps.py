@@ -1,4 +1,4 @@
-"""What one answer tells of two databases between which a local sensitivity jumps, and a smooth bound's maximum."""
+"""The advantage of one answer where a local sensitivity jumps, and the maximum of a smooth bound."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from mechanisms.core.smooth import Smooth
 from mechanisms.local_sensitivity.naive import sensitivity_at_distance
 
 FAR = 60
-"""Scales beyond which discrete Laplace noise has less than 1e-25 of its probability."""
+"""Discrete Laplace noise is more than this many scales from 0 with probability below 1e-25."""
 
 DISTANCES = 600
-"""Up to where the maximum of a smooth bound is looked for."""
+"""The largest distance at which the maximum of a smooth bound is looked for."""
 
 
 def pair_at_jump(target: Target, rng: np.random.Generator) -> NeighbouringPair:
-    """The pair on which the attack finds that the spread of a target's outputs differs most."""
+    """Return the pair on which, as the attack finds, the spread of a target's outputs differs most."""
 
     def probe(side: Any, trials: int) -> NDArray[Any]:
         return target.outputs(side, trials, rng)
@@ -35,7 +35,7 @@ def pair_at_jump(target: Target, rng: np.random.Generator) -> NeighbouringPair:
 
 
 def largest_advantage(term: Smooth, pair: NeighbouringPair) -> float:
-    """The largest advantage that any bet on one answer has, by the laws of discrete Laplace noise, in doubles."""
+    """Return the largest advantage of any event of one answer, by the laws of discrete Laplace noise, in doubles."""
     answers = [term.query.of(side) for side in (pair.first, pair.second)]
     scales = [float(2 * term.bound(side) / term.epsilon) for side in (pair.first, pair.second)]
     reach = math.ceil(FAR * max(scales))
@@ -50,14 +50,14 @@ def largest_advantage(term: Smooth, pair: NeighbouringPair) -> float:
 
 
 def smoothed(sensitivity: Callable[[int], float], distances: Sequence[int], beta: float) -> list[float]:
-    """e^(−βk)·A(k) at each distance k; a smooth bound is the maximum."""
+    """Return e^(−βk)·A(k) for each distance k; a smooth bound is the maximum."""
     return [math.exp(-beta * distance) * sensitivity(distance) for distance in distances]
 
 
 def smooth_bounds(sizes: Sequence[int], epsilon: float, textbook: int) -> dict[str, dict[str, Any]]:
-    """e^(−βk)·A(k) of the mean at each distance k for databases of some sizes, with the textbook's A and β.
+    """Return, by the size n of a database, e^(−βk)·A(k) of the mean at each distance k, with the textbook's A and β.
 
-    The maximum is also given within the distances that the textbook looks at.
+    Each entry also has the maximum, where it is, and the maximum over the first `textbook` distances.
     """
     beta = epsilon / (2 * math.log(2 / means.DELTA))
     rows = {}

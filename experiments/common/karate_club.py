@@ -19,11 +19,11 @@ with _TABLE.open(newline="", encoding="utf-8") as _file:
 
 
 def degrees(graph: Graph) -> Counter[int]:
-    """How many friends each person has; people without any are left out."""
+    """Return the number of friends of each person; people without any are left out."""
     return Counter(person for edge in graph for person in edge)
 
 
 def rewired(graph: Graph, person: int, friends: frozenset[int]) -> Graph:
-    """The graph in which a person has other friends: a neighbour of it where people are protected."""
+    """Return the graph in which a person has exactly these friends: a node neighbour of the graph."""
     kept = {edge for edge in graph if person not in edge}
     return frozenset(kept | {(min(person, friend), max(person, friend)) for friend in friends})

@@ -20,10 +20,10 @@ from attacklab.model.targets import Kind, Target
 from experiments import targets
 
 LIMITS = Limits(unresolved=Fraction(1, 1 << 62), runs=1 << 11, tapes=1 << 10)
-"""Laws that need more are not sought here."""
+"""The limits for an enumeration; laws that need more are not found here."""
 
 RUNS_OF_TERMS = 1 << 8
-"""Noise that is drawn by inversion needs far more; the certificates of terms speak of all pairs."""
+"""The limit on runs for targets with a certificate, since noise by inversion would need far more runs."""
 
 VERDICTS = {
     Decision.PROVED: Verdict.PROVED,
@@ -35,11 +35,11 @@ ONE_UNIFORM = "naive_randomized_response"
 """The target besides selections that compares one uniform number with thresholds."""
 
 FARTHEST = 1 << 12
-"""At the utility −FARTHEST an outcome's weight is lost beside that of 0 in every format."""
+"""At the utility −FARTHEST an outcome's weight is lost beside the weight of the utility 0 in every format."""
 
 
 def law_finding(name: str, epsilon: float) -> Finding:
-    """What the exact law says of one target."""
+    """Return the finding of the exact law about the target `name` at ε."""
     target = getattr(targets, name)(epsilon)
     if target.sampler is not None:
         try:
@@ -61,14 +61,14 @@ def _limits(target: Target) -> Limits:
 
 
 def _pair(target: Target) -> NeighbouringPair:
-    """The pair on which laws are compared: the first that a dataset target declares or its domain has."""
+    """Return the pair on which laws are compared; for a dataset target, the first that it or its domain declares."""
     if target.kind is Kind.DATASET and target.domain is not None and not target.pairs:
         return next(target.domain.pairs(target.relation))
     return default_pair(target)
 
 
 def _one_uniform_finding(target: Target) -> Finding:
-    """The law of a naive mechanism that compares one uniform number with thresholds."""
+    """Return the finding of the exact laws of a naive mechanism that compares one uniform number with thresholds."""
     if target.kind is Kind.SELECTION:
         depth = last_drawn(target)
         pair = NeighbouringPair.utilities([0.0, -depth], [0.0, -depth - 1.0], sensitivity=target.sensitivity)
@@ -95,7 +95,7 @@ def _one_uniform_finding(target: Target) -> Finding:
 
 
 def last_drawn(target: Target) -> int:
-    """The largest whole number by which an outcome may be worse than another and still be drawn.
+    """Return the largest whole number by which an outcome's utility may be below another's if it can still be drawn.
 
     Raises:
         LawError: the target does not compare one uniform number with thresholds.

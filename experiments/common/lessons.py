@@ -28,7 +28,7 @@ FIRST, SECOND = "#e8743b", "#2b7fc4"
 """The colours of P and Q, the laws on the two neighbouring inputs."""
 
 LINE = 84
-"""How many characters of an output fit the page."""
+"""The number of characters of a printed line that fit the page."""
 
 
 def advantages(bars: Mapping[str, float], ceiling: float) -> None:
@@ -59,7 +59,7 @@ def _colour(name: str) -> str:
 def two_laws(
     first: Sequence[float], second: Sequence[float], outcomes: Sequence[Any], axes: Axes | None = None
 ) -> Axes:
-    """Draw two laws side by side, the probabilities of each outcome on the first input and on the second."""
+    """Draw each outcome's probabilities on the first and on the second input side by side, and return the axes."""
     axes = plt.subplots(figsize=(6.4, 2.8))[1]
     places = np.arange(len(outcomes))
     axes.bar(places - 0.2, first, 0.4, color=FIRST, label="P, on the first input")
@@ -83,7 +83,7 @@ def tell(findings: Finding | Iterable[Finding]) -> None:
 
 
 def tell_line(findings: Iterable[Finding]) -> None:
-    """Print what an alignment says: the verdict, the outcomes of the noise that were tried, the line, and why."""
+    """Print for each alignment its verdict, the number of noise outcomes it tried, the line of code, and the reason."""
     for finding in findings:
         print(f"{finding.target}: {finding.verdict.upper()}, {finding.trials} outcomes of the noise")
         line = finding.evidence.source if isinstance(finding.evidence, Alignment) else ""
@@ -99,7 +99,7 @@ class Bet:
 
     Attributes:
         pair: the two inputs.
-        contains: takes outputs and returns which of them the bet wins on.
+        contains: a function from outputs to a mask of those on which the bet wins.
     """
 
     pair: NeighbouringPair
@@ -108,11 +108,11 @@ class Bet:
     flaw: str = "the event is likelier on the first input than the claim allows"
 
     def applies_to(self, target: Target) -> bool:  # noqa: ARG002 - the pair says for which target it is meant
-        """Any target."""
+        """Return True for any target."""
         return True
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - nothing is looked at
-        """The one pair and the one event."""
+        """Return the one scenario: the pair and the event."""
         return (Scenario(self.pair, (Event("my event", self.contains),)),)
 
 

@@ -43,11 +43,11 @@ FIRST_PRECISION = 8
 EPSILON = 1.0
 STEP = 0.25
 LOWEST = -72.0
-"""The range of utilities whose lightest weight is above 2^−53 at ε = 1."""
+"""The lowest utility whose weight is above 2^−53 at ε = 1, where the best utility is 0."""
 
 
 def watched(utilities: Utilities, uniforms: NDArray[np.float64]) -> list[int | None]:
-    """Select in proportion to 2^u; None if an addition of weights was not exact, which is what a flag would say."""
+    """Return an index for each uniform, selected in proportion to 2^u; None if an addition of weights was inexact."""
     total, ends = 0.0, []
     for weight in (2.0**utility for utility in utilities):
         exact = Fraction(total) + Fraction(weight)
@@ -59,7 +59,7 @@ def watched(utilities: Utilities, uniforms: NDArray[np.float64]) -> list[int | N
 
 
 def retries(utilities: Utilities) -> int:
-    """How often the precision is doubled until the running sum of weights 2^u is exact, in MPFR."""
+    """Return how often the precision is doubled until the running sum of weights 2^u is exact, in MPFR."""
     for tried in itertools.count():
         with gmpy2.context(precision=FIRST_PRECISION << tried) as arithmetic:
             total = mpfr(0)
@@ -75,13 +75,13 @@ def _watched_law(utilities: Utilities) -> Law:
 
 
 def _retried_law(utilities: Utilities) -> Law:
-    """The law of the outcome, which is right, and of the number of retries."""
+    """Return the law of pairs (outcome, number of retries); the law of the outcome alone is right."""
     weights, tried = [Fraction(2) ** int(utility) for utility in utilities], retries(utilities)
     return Law({(index, tried): weight / sum(weights) for index, weight in enumerate(weights)})
 
 
 def _law_after_adding(offset: float, mechanism: Callable[..., Any], epsilon: float, utilities: Utilities) -> Law:
-    """The law after the vetted gadget 'add a constant', whose sensitivity is that of what it is given."""
+    """Return the law of a mechanism after a constant is added to all utilities, which keeps their sensitivity."""
     return step_law(one_uniform(mechanism, [utility + offset for utility in utilities], epsilon=epsilon))
 
 
@@ -101,11 +101,11 @@ CASES: Mapping[str, tuple[str, float, tuple[Utilities, Utilities], Callable[[Uti
         partial(_law_after_adding, 2.0**54, naive_exponential_stabilised, EPSILON),
     ),
 }
-"""What it is called, the claimed ε, utilities of neighbours, and the law of the naive mechanism."""
+"""For each mitigation: its label, the claimed ε, the utilities of two neighbours, and the naive mechanism's law."""
 
 
 def measured_mitigations(settings: Settings) -> dict[str, Any]:
-    """The exact laws of each naive twin on its pair, and of the clamped one on many."""
+    """Return what exact laws show of each naive twin on its pair, and of the clamped twin on many pairs."""
     measured: dict[str, Any] = {"cases": {name: _case(*case[1:]) for name, case in CASES.items()}}
     lows = np.arange(-2.0, LOWEST, -STEP * settings.budget(1, 16))
     needed = [_clamped_epsilon(float(low)) for low in lows]
@@ -113,7 +113,7 @@ def measured_mitigations(settings: Settings) -> dict[str, Any]:
 
 
 def _case(epsilon: float, pair: tuple[Utilities, Utilities], law: Callable[[Utilities], Law]) -> dict[str, Any]:
-    """Advantage and needed ε, None if no ε suffices, of the naive and of the exact mechanism."""
+    """Return the naive mechanism's advantage, the ε it needs (None if no ε suffices), and the exact one's advantage."""
     laws = [law(utilities) for utilities in pair]
     exact = [exact_exponential(epsilon=epsilon).law(utilities) for utilities in pair]
     needed = smallest_epsilon(*laws)[0]
@@ -126,7 +126,7 @@ def _case(epsilon: float, pair: tuple[Utilities, Utilities], law: Callable[[Util
 
 
 def _clamped_epsilon(low: float) -> float:
-    """The ε that the naive mechanism needs, with its best utility subtracted, on a pair in [low, 0] at ε = 1.
+    """Return the ε that the stabilised naive mechanism, which claims ε = 1, needs on a pair of utilities in [low, 0].
 
     The heavy outcome and the light one both move by 1; all utilities stay within the range.
     """
@@ -136,7 +136,7 @@ def _clamped_epsilon(low: float) -> float:
 
 
 def figure_of_mitigations(measured: dict[str, Any]) -> Figure:
-    """The advantages over each twin, and what is needed after clamping."""
+    """Draw the advantages over each twin, and the ε that is needed after clamping."""
     caption = "Mitigations of the exponential mechanism in doubles: what each naive twin still tells, by exact laws."
     return figure(
         "truncated_addition_mitigations", caption, [_advantage_panel(measured["cases"]), _clamp_panel(measured)]
@@ -167,12 +167,12 @@ def _clamp_panel(measured: dict[str, Any]) -> Panel:
 
 
 def _above_the_claim(measured: dict[str, Any]) -> list[tuple[float, float]]:
-    """Lower ends of ranges that need more than the claimed ε, and what they need."""
+    """Return (lower end, needed ε) for each range that needs more than the claimed ε."""
     return [pair for pair in zip(measured["lows"], measured["needed"], strict=True) if pair[1] > EPSILON]
 
 
 def explain_mitigations(measured: dict[str, Any]) -> str:
-    """Say what each twin tells."""
+    """Say what each twin gives away."""
     above = _above_the_claim(measured)
     return PARAGRAPHS["mitigations"].format(
         cases=measured["cases"],

@@ -1,4 +1,4 @@
-"""What the pages of the experiments say, with places for what was measured: `data/paragraphs.toml`."""
+"""The texts of the experiments' pages, with fields for measured numbers, from `data/paragraphs.toml`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 
 def read_paragraphs(package: Path) -> Mapping[str, str]:
-    """The paragraphs of a package of experiments, by experiment."""
+    """Return the texts of the pages of a package of experiments, by experiment."""
     return tomllib.loads((package / "data" / "paragraphs.toml").read_text("utf-8"))
 
 
 PARAGRAPHS = read_paragraphs(Path(__file__).parents[1])
-"""By experiment."""
+"""The texts of the pages of this package, by experiment."""

@@ -1,8 +1,8 @@
 """Pipelines of a few lines around noise that is drawn well: a flaw between the draws, and the same repaired.
 
 Records are pairs of numbers x and y that ought to lie in [0, 1], rows of an array of shape (n, 2), or groups, an array
-of integers from 0 to 2. Neighbours add or remove a record. Last come repaired twins of targets of the lab, with the
-noise that those draw: a numpy generator's.
+of integers from 0 to 2. Neighbours add or remove a record. The last functions make repaired twins of targets of the
+lab, with noise from a numpy generator like theirs.
 """
 
 from __future__ import annotations
@@ -61,25 +61,25 @@ def counts_with_one_draw(epsilon: float = 1.0) -> Target:
 
 @named
 def moments_without_intercept(epsilon: float = 1.0) -> Target:
-    """Moments of a regression with an intercept, noise for those of one without."""
+    """Moments of a regression with an intercept, with noise that is scaled for one moment only."""
     return _target(partial(_moments, sensitivity=1.0), epsilon)
 
 
 @named
 def moments_with_intercept(epsilon: float = 1.0) -> Target:
-    """Moments of a regression with an intercept, noise for both."""
+    """Moments of a regression with an intercept, with noise that is scaled for both moments."""
     return _target(partial(_moments, sensitivity=2.0), epsilon)
 
 
 @named
 def products_not_clipped(epsilon: float = 1.0) -> Target:
-    """Sum of products, of records whose clipped copy is thrown away."""
+    """Noisy sum of products; the clipped copy of the records is thrown away."""
     return _target(_products_not_clipped, epsilon)
 
 
 @named
 def products_clipped(epsilon: float = 1.0) -> Target:
-    """Sum of products of clipped records."""
+    """Noisy sum of products of clipped records."""
     return _target(_products_clipped, epsilon)
 
 
@@ -91,7 +91,7 @@ def ages_in_64_bits(epsilon: float = 1.0) -> Target:
 
 @named
 def steps_above_lower_bound(epsilon: float = 1.0) -> Target:
-    """Noisy sum of narrow records as exact steps above their lower bound; n is public, and so is the rest."""
+    """Noisy sum of narrow records, as exact steps above their lower bound; n is public."""
     return _target(_steps_above_lower_bound, epsilon)
 
 
@@ -112,7 +112,7 @@ def smooth_mean_over_all_distances(epsilon: float = 1.0) -> Target:
 
 @named
 def chunks_by_age(epsilon: float = 1.0) -> Target:
-    """Sample and aggregate whose chunks are cut by age, and an empty one counts as well."""
+    """Sample and aggregate with chunks by age; the mean counts empty chunks as well."""
     return _target(_chunks_by_age, epsilon)
 
 

@@ -13,14 +13,14 @@ from mechanisms.randomness import REJECTED, RandomBits
 
 
 def printed_rejection(weights: tuple[int, ...], precision: int, bits: RandomBits) -> int:
-    """Algorithm 2 with s = Σ r_i·2^(g−i), g = ⌊log2 total⌋, of the bits that it draws, r_1, …: s < 2^g ≤ total."""
+    """Draw an index by Algorithm 2 with s = Σ r_i·2^(g−i) of the drawn bits r_i, g = ⌊log2 total⌋: s < 2^g ≤ total."""
     drawn = bits.take(precision)
     top = 1 << (sum(weights).bit_length() - 1)
     return next(i for i, end in enumerate(accumulate(weights)) if drawn < mpq(end << precision, top))
 
 
 def printed_bisection(weights: tuple[int, ...], bits: RandomBits) -> int:
-    """Algorithm 3 with the cumulative weight 2^k − total for its dummy outcome ⊥, 2^k the next power of two."""
+    """Draw an index by Algorithm 3 with the end 2^k − total for its dummy outcome ⊥; 2^k is the next power of two."""
     total = sum(weights)
     length = (total - 1).bit_length()
     return bits.repeat(_printed_bisection, (*accumulate(weights), (1 << length) - total), length)
@@ -37,7 +37,7 @@ def _printed_bisection(ends: tuple[int, ...], length: int, bits: RandomBits) -> 
 
 
 def published_sampler(costs: tuple[int, ...], precision: int, bits: RandomBits) -> int:
-    """Weights 2^(−cost), a draw s on a grid of `precision` bits kept unless s > total, the first i with C_i ≥ s."""
+    """Draw the first i with C_i ≥ s, C the sums of weights 2^(−cost), s ≤ total drawn on a grid of `precision` bits."""
     ends = list(accumulate(mpq(1, 1 << cost) for cost in costs))
     points_a_unit = mpq(1 << precision, 1 << int(ends[-1]).bit_length())
     return bits.repeat(_published_round, tuple(end * points_a_unit for end in ends), precision)

@@ -1,4 +1,4 @@
-"""How many people a mean is of, read off noise that is scaled to it."""
+"""The number of people in a mean, estimated from noise whose scale depends on it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from attacklab.model.targets import Target
 def reading_error(
     target: Target, people: NDArray[np.float64], answers: int, repetitions: int, rng: np.random.Generator
 ) -> float:
-    """The median relative error of the n that is read off so many answers."""
+    """Return the median relative error of n, the number of people, as estimated from this many answers."""
     drawn = target.outputs(people, repetitions * answers, rng).reshape(repetitions, answers)
     # The adversary does not know the mean: it centres the answers on their own.
     scales = estimated_scale(drawn, drawn.mean(axis=1, keepdims=True))
@@ -28,7 +28,7 @@ def reading_error(
 def bet_on_size(
     target: Target, group: NDArray[np.float64], answers: int, trials: int, alpha: float, rng: np.random.Generator
 ) -> dict[str, float]:
-    """The advantage of telling a group from all but its last person by the n that is read off answers.
+    """Return the advantage of telling a group from all but its last person by n as estimated from answers.
 
     The adversary knows both groups, centres answers between their means, and looks at nothing but the answers.
     """

@@ -37,11 +37,11 @@ EPSILON = 1
 OUTCOMES = (2, 3, 4, 6, 8, 16, 32, 64)
 LARGEST_GAP = 12
 REACH = 80
-"""Noise farther out has less than e^−80 of its probability."""
+"""Noise is more than this many scales from 0 with probability below e^−80."""
 NEAR = 10
 SIGMA = 3
 LIGHTEST = Fraction(1, 1 << 20)
-"""Outcomes lighter than this are left out of a score's sensitivity, since what is left open may weigh as much."""
+"""A score's sensitivity leaves out outcomes that are less probable: a law's unresolved part may weigh as much."""
 EXPONENTIAL = {"laplace": "discrete Laplace", "response": "randomized response"}
 RANGES = tuple(1 << power for power in range(4, 21))
 EPSILONS = {"log_1": 1.0, "log_2": 2.0}
@@ -53,7 +53,7 @@ LABELS = {
 
 
 def measured_selections(settings: Settings) -> dict[str, Any]:
-    """What follows from the laws; the same in every run but for what is left open of those that have no end."""
+    """Return what follows from the laws. Runs differ only in how much of an infinite law they leave unresolved."""
     limits = Limits(unresolved=Fraction(1, 1 << settings.budget(40, 30)))
     score = enumerate_law(discrete_laplace, Fraction(1, EPSILON), limits=limits)
     response = exact_randomized_response(epsilon=EPSILON).release
@@ -78,9 +78,9 @@ def _next(outcome: Any) -> int:
 
 
 def index_law(utilities: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The law of the index of the largest score with discrete Laplace noise of scale 1, the first of equal ones.
+    """Return the law of the index of the largest noisy score (first one of a tie); the noise is discrete Laplace.
 
-    Index i wins with the noisy score s if no score before it is s or more and none behind it is more than s.
+    Index i wins with the noisy score s if all scores before it are below s, and all behind it are at most s.
     """
     scores = np.arange(utilities.min() - REACH, utilities.max() + REACH + 1)
     apart = scores - utilities[:, None]
@@ -94,7 +94,7 @@ def index_law(utilities: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def index_epsilon(outcomes: int, down: int) -> float:
-    """The largest privacy loss of the index, over pairs that move the last score by −`down` and the others by 1."""
+    """Return the index's largest privacy loss, over pairs that move the last score by −`down` and the others by 1."""
     losses = []
     for gap in range(-LARGEST_GAP, LARGEST_GAP + 1):
         first = np.full(outcomes, gap)
@@ -106,9 +106,9 @@ def index_epsilon(outcomes: int, down: int) -> float:
 
 
 def as_exponential(p: Law, q: Law) -> dict[str, float]:
-    """The ε of two neighbouring laws, and the one of the theorem on the exponential mechanism with the score ln P.
+    """Return the ε of two neighbouring laws, the sensitivity of the score ln P, and the ε by the theorem for it.
 
-    The score's sensitivity on this pair is the largest |ln P(o) − ln Q(o)|, in parts that both laws know, and the
+    The score's sensitivity on this pair is the largest |ln P(o) − ln Q(o)|, over outcomes that are not too light. The
     weights e^(ε′·u/(2Δu)) are the probabilities for ε′ = 2Δu.
     """
     sensitivity = max(
@@ -135,14 +135,14 @@ WEIGHTS: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
 
 
 def near(weights: Callable[[NDArray[np.float64]], NDArray[np.float64]], size: int) -> float:
-    """The probability of an outcome within `NEAR` of f, of the integers up to `size` from it."""
+    """Return the probability of an outcome within `NEAR` of f, where the integers up to `size` from f are outcomes."""
     at = weights(np.arange(size + 1.0))
     sums = np.cumsum(np.append(at[0], 2 * at[1:]))
     return float(sums[NEAR] / sums[-1])
 
 
 def limit_near() -> dict[str, float]:
-    """What `near` tends to: by the sum of the geometric series, by ζ, and 0 where the weights have no sum."""
+    """Return the limits of `near`: by the geometric series, by ζ, and 0 where the weights have no sum."""
     q, power = math.exp(-EPSILON / 2), EPSILONS["log_2"] / (2 * math.log(2))
     within = 1 + 2 * sum((1 + distance) ** -power for distance in range(1, NEAR + 1))
     return {
@@ -153,7 +153,7 @@ def limit_near() -> dict[str, float]:
 
 
 def figure_of_selections(measured: dict[str, Any]) -> Figure:
-    """The price of an index, mechanisms as exponential ones, and growing sets of outcomes."""
+    """Draw the price of an index, mechanisms as exponential ones, and growing sets of outcomes."""
     caption = "The exponential mechanism and noisy scores: what each costs, what each can be, and where a law ends."
     panels = [_price_panel(measured), _exponential_panel(measured), _range_panel(measured)]
     return figure("noisy_max_laws_in_general", caption, panels)
@@ -208,7 +208,7 @@ def _range_panel(measured: dict[str, Any]) -> Panel:
 
 
 def explain_selections(measured: dict[str, Any]) -> str:
-    """Say what holds of each."""
+    """Say which of the textbooks' statements hold."""
     limits = limit_near()
     return PARAGRAPHS["selection_laws"].format(
         epsilon=EPSILON,

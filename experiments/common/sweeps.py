@@ -14,10 +14,10 @@ from attacklab.reporting.experiment import Settings
 from attacklab.reporting.figures import Role
 
 Maker: TypeAlias = Callable[[float], Target]
-"""A function of a module, so that a finding's replay line can name it: the target of an ε."""
+"""A function from an ε to a target. It is a module's own, so that a finding's replay line can name it."""
 
 Rows: TypeAlias = Sequence[tuple[Maker, str, Role]]
-"""Targets, what each is called in figures, and which twin it is."""
+"""For each target its maker, its label in figures, and its role there, such as naive or exact."""
 
 
 def sweep(
@@ -26,14 +26,14 @@ def sweep(
     """Audit the target that each maker makes of each ε, with one α for all.
 
     Args:
-        makers: what makes the targets.
+        makers: the functions that make the targets.
         epsilons: the claimed ε, each greater than 0.
-        attack: the one attack.
-        settings: where the seed comes from.
-        trials: outputs of either input on which an event is judged.
+        attack: the attack to run.
+        settings: the settings, which have the seed.
+        trials: the number of outputs of each input on which an event is judged.
 
     Returns:
-        The findings, target by target and for each in the order of the ε.
+        The findings, target by target, and for each target in the order of the ε.
     """
     cases = [(attack, make, epsilon) for make in makers for epsilon in epsilons]
     return audits(cases, share_of_alpha(DEFAULT_ALPHA, len(cases)), settings, trials=trials)
@@ -45,10 +45,10 @@ def audits(
     """Audit the targets one by one, spending all trials for close bounds.
 
     Args:
-        cases: an attack, what makes a target, and the claimed ε.
-        alpha: of each audit.
-        settings: where the seed comes from.
-        trials: outputs of either input on which an event is judged.
+        cases: for each audit, the attack, the maker of the target, and the claimed ε.
+        alpha: the α of each audit.
+        settings: the settings, which have the seed.
+        trials: the number of outputs of each input on which an event is judged.
 
     Returns:
         The findings, case by case.

@@ -1,4 +1,4 @@
-"""What the textbook's flaws amount to, computed exactly: laws, privacy losses, and how far one person moves each.
+"""What the textbook's flaws amount to, computed exactly: laws, privacy losses, and how far one person moves answers.
 
 `mechanisms/local_sensitivity/README.md` and `mechanisms/exponential/README.md` state the closed forms.
 """
@@ -33,11 +33,11 @@ AGES = Total(Fraction(0), Fraction(means.UPPER), means.AGE_GRID)
 
 
 def passing_probabilities(delta: float, epsilon: float) -> dict[str, float]:
-    """The probability with which propose-test-release's test passes at distance 0.
+    """Return the probability that the test of propose-test-release passes at distance 0.
 
     Returns:
-        What is claimed; what the textbook's threshold gives, as derived, and as its code computes it from one uniform
-        of 53 bits; and what the repaired threshold gives under discrete Laplace noise.
+        `claimed`, the claim; `derived`, the formula for the textbook's threshold; `computed`, the probability for its
+        code with one uniform of 53 bits; `repaired`, the one for the repaired threshold with discrete Laplace noise.
     """
     threshold = math.log(2 / delta) / (2 * epsilon)
 
@@ -56,20 +56,20 @@ def passing_probabilities(delta: float, epsilon: float) -> dict[str, float]:
 
 
 def sum_over_count_loss(size: int, epsilon: float) -> float:
-    """The privacy loss at y = −u between n and n + 1 records at u, sum and count with noise of ε each."""
+    """Return the privacy loss at y = −u between n and n + 1 records at u; sum and count each have noise of ε."""
     fewer, more = (n * n + n / epsilon + 1 / (2 * epsilon**2) for n in (size, size + 1))
     return 2 * epsilon + math.log(fewer / more)
 
 
 def moves_of_one_person(seed: int) -> dict[str, Any]:
-    """How far one person moves what noise is added to, in units of what the noise is scaled to.
+    """Return how far one person moves an answer, in units of the sensitivity to which its noise is scaled.
 
     Args:
-        seed: of the order of the Adult table's rows, where that is random.
+        seed: the seed of the order of the Adult table's rows, where that is random.
 
     Returns:
-        Names of pairs, the moves of the naive and of the repaired mechanism in their order, and the number of chunks
-        that the naive one makes of the Adult table.
+        The names of pairs, the moves of the naive and of the repaired mechanism on these pairs, and the number of
+        chunks that the naive one makes of the Adult table.
     """
     people = np.random.default_rng(seed).permutation(ages())
     by_age = np.sort(people)
@@ -142,7 +142,7 @@ def _exact_move(
     lower: float = 0.0,
     upper: float = means.UPPER,
 ) -> float:
-    """The move of the repaired aggregate where the person in that row leaves and everybody else stays who they are."""
+    """Return the move of the repaired aggregate when the person in row `leaving` leaves and all others stay."""
     everybody = [(str(person), float(value)) for person, value in enumerate(records)]
 
     total = ChunkTotal(statistic, means.CHUNKS, b"public", Fraction(lower), Fraction(upper), AGES.grid)
@@ -156,10 +156,10 @@ def _naive_mean(records: NDArray[np.float64]) -> float:
 
 
 def rounding_losses(others: int) -> dict[str, float]:
-    """Base-2 losses for a claim of 1: one outcome at ½ and the others at 0, against 0 and the others at ½.
+    """Return base-2 losses for a claim of 1, on the pair of one utility ½ and others 0, against 0 and others ½.
 
-    Weights are 2^u. With u rounded first, B of the others, binomial, have weight 2; with u divided by ½ first, weights
-    are 2^−η with 2η as close to 1 from below as 32 bits allow.
+    Weights are 2^u. If u is rounded first (naive), a binomial number of the others has weight 2. If u is divided by ½
+    first (exact), weights are powers of 2^−η, with 2η as close to 1 from below as 32 bits allow.
     """
     chosen = Fraction(1, 2) / (1 + others) + Fraction(2, 2) / (2 + others)
     not_chosen = sum(

@@ -34,7 +34,7 @@ LANGUAGES = tuple(TEXTS)
 
 
 class Show(NamedTuple):
-    """An attack, what makes a target that has the flaw and one that has not, and the ε that both claim."""
+    """An attack, the makers of a target with the flaw and of one without, and the ε that both claim."""
 
     attack: Attack
     naive: Callable[[float], Target]
@@ -78,7 +78,7 @@ def play(names: Sequence[str], *, language: str = "en", seed: int = 0, say: Any 
 
 
 def _half(show: Show, target: Target, language: str, rng: np.random.Generator) -> Iterator[str]:
-    """What is said of one target, a text for each key."""
+    """Yield the texts about one target, one for each key that is pressed."""
     texts = TEXTS[language]
     scenario, event, ceiling = best_bet(show.attack, target, rng)
     first, second = _drawn(target, scenario, TRIALS, rng)
@@ -104,7 +104,7 @@ def _half(show: Show, target: Target, language: str, rng: np.random.Generator) -
 
 
 def _score(texts: dict[str, str], right: NDArray[np.bool_], ceiling: float) -> tuple[str, float]:
-    """How much better than a coin answers were named, 1 if all were right and 0 if half; and its lower bound."""
+    """Return a text about the score, 2·(share of right guesses) − 1, and the score's lower bound."""
     counts = {"right": int(right.sum()), "shown": len(right)}
     shares = (counts["right"] / len(right), *clopper_pearson(counts["right"], len(right), ALPHA))
     seen = dict(zip(("estimate", "lower", "upper"), (2 * float(share) - 1 for share in shares), strict=True))
@@ -113,9 +113,9 @@ def _score(texts: dict[str, str], right: NDArray[np.bool_], ceiling: float) -> t
 
 
 def best_bet(attack: Attack, target: Target, rng: np.random.Generator) -> tuple[Scenario, Event, float]:
-    """The pair and the event that most exceed what the claim allows, and what it allows.
+    """Return the scenario and the event whose advantage most exceeds the claim's ceiling, and the ceiling.
 
-    The event is one of the attack's own; if all of them say the same of every output, it is a threshold.
+    The event is one of the attack's own. If each of these has all outputs or none, it is a threshold.
     """
     bets = []
     for scenario in attack.scenarios(target, lambda input_, trials: target.outputs(input_, trials, rng)):
@@ -130,7 +130,7 @@ def best_bet(attack: Attack, target: Target, rng: np.random.Generator) -> tuple[
 
 
 def _thresholds(scenario: Scenario, first: Outputs, second: Outputs) -> Iterator[Event]:
-    """Bets on the size of an answer, or on the mean size of several, to either side of the deciles that were seen."""
+    """Yield events that an answer, or the mean size of several, is above or not above a decile of those seen."""
     answer = "the answer" if scenario.answers == 1 else f"the mean |y| of {scenario.answers} answers"
     for decile in np.quantile(np.concatenate([_size(first), _size(second)]), np.linspace(0.1, 0.9, 9)):
         at = float(f"{decile:.4g}")
@@ -147,14 +147,14 @@ def _size(outputs: Outputs) -> NDArray[np.float64]:
 
 
 def _drawn(target: Target, scenario: Scenario, trials: int, rng: np.random.Generator) -> list[Outputs]:
-    """Outputs for either input, in rows of as many as the adversary sees together."""
+    """Return outputs of each input; if the adversary sees several answers at once, each row has that many."""
     inputs, count = (scenario.pair.first, scenario.pair.second), scenario.answers
     sides = (target.outputs(input_, trials * count, rng) for input_ in inputs)
     return [side if count == 1 else side.reshape(trials, count) for side in sides]
 
 
 def _value(value: Any) -> str:
-    """An answer with every bit of it, and as people read it; of several answers the first, and their mean size."""
+    """Return an answer as text, in hexadecimal and in decimal; for several answers, the first and their mean size."""
     if np.ndim(value):
         return f"{float(value[0]):>12.6g}, …  mean |y| = {np.abs(value.astype(float)).mean():>8.6g}"
     is_float = isinstance(value, float | np.floating)
@@ -162,7 +162,7 @@ def _value(value: Any) -> str:
 
 
 def _described(input_: Any) -> str:
-    """An input in one line: a long one by its values and how often it has them."""
+    """Return an input in one line; a long one as its different values with their counts."""
     values = np.asarray(input_)
     if values.size <= 6:
         return str(values.tolist())

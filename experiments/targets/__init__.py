@@ -66,7 +66,7 @@ TOO_RARE: Mapping[str, str] = {
     "naive_above_threshold": "the largest noise of 53 bits makes a report impossible for one of two neighbours, and as "
     "rare as 2^−106 for the other"
 }
-"""The naive targets whose claim is false through what neither samples show nor the laws that the lab finds, and why."""
+"""The naive targets whose claim is false, though neither samples nor the laws that the lab finds show it, and why."""
 
 OTHER_CLAIMS: tuple[str, ...] = (
     "exact_discrete_gaussian_profile",

@@ -38,7 +38,7 @@ def exact_catastrophe(epsilon: float = 1.0) -> Target:
 
 def _target(mechanism: Callable[..., Any], epsilon: float) -> Target:
     def sampler(records: Any, bits: RandomBits) -> Any:
-        """Release the records as a tuple, for laws are those of plain values."""
+        """Release the records as a tuple, because an exact law needs hashable outputs."""
         return mechanism(tuple(records.tolist()), bits)
 
     return exact_by_reference(

@@ -30,7 +30,7 @@ def naive_laplace_clock_seeded(epsilon: float = 1.0) -> Target:
 
 
 ONE_PERSON = NeighbouringPair.utilities([1.0, 0.0], [0.0, 0.0], sensitivity=1.0)
-"""Two counts with and without one person."""
+"""A histogram of two counts, with and without one person."""
 
 
 @named

@@ -19,7 +19,7 @@ JUMP_DELTA = 1e-6
 """The δ of both exact medians."""
 
 MOST = 64
-"""The most records."""
+"""The largest number of records."""
 
 BOUNDS: dict[str, Any] = {"lower": LOWER, "upper": UPPER}
 YEARS = {**BOUNDS, "grid": Grid(-4)}

@@ -1,4 +1,4 @@
-"""How targets are made of mechanisms: naive ones as they are, exact ones with a path to run and a path to prove."""
+"""Targets made from mechanisms: naive ones as they are, exact ones with a release to run and a sampler to prove."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mechanisms.core.grid import Grid
 from mechanisms.core.term import Mechanism
 
 GRID = Grid(-2)
-"""The public grid of exact additive mechanisms: a quarter."""
+"""The public grid of exact additive mechanisms; its step is a quarter."""
 
 BIT = NeighbouringPair(True, False, None)
 """The pair of targets whose input is one bit."""
@@ -27,7 +27,7 @@ Parameters = ParamSpec("Parameters")
 
 
 def named(make: Callable[Parameters, Target]) -> Callable[Parameters, Target]:
-    """Give each target that a function makes the name of that function, and a term's target its certificate."""
+    """Decorate a maker: its targets get its name, and the target of a term also gets a certificate."""
 
     @wraps(make)
     def make_named(*arguments: Parameters.args, **options: Parameters.kwargs) -> Target:
@@ -41,35 +41,35 @@ def named(make: Callable[Parameters, Target]) -> Callable[Parameters, Target]:
 
 
 def selection(mechanism: Callable[..., Any], epsilon: float) -> Target:
-    """Make a target of a selection mechanism that takes its ε as a parameter."""
+    """Return the target of a selection mechanism that takes ε as a parameter."""
     return Target.selection(partial(mechanism, epsilon=epsilon), epsilon=epsilon)
 
 
 def noise(mechanism: Callable[..., Any], epsilon: float) -> Target:
-    """Make a target of an additive mechanism that takes its ε as a parameter."""
+    """Return the target of an additive mechanism that takes ε as a parameter."""
     return Target.noise(partial(mechanism, epsilon=epsilon), epsilon=epsilon)
 
 
 def of_term(make: Callable[..., Target], term: Mechanism, **claim: Any) -> Target:
-    """Make a target of a term, which is what is run, proved and certified.
+    """Return the target of a term; the term is what is run, proved and certified.
 
     Args:
         make: `Target.noise` or another constructor.
         term: the exact mechanism.
-        **claim: what else the constructor takes.
+        **claim: further arguments of the constructor.
     """
     return make(OfTerm(term), **claim).exact(partial(_released, term))
 
 
 def _released(term: Mechanism, data: Any, bits: RandomBits) -> Any:
-    """Release one output, a vector as the tuple of its numbers, for laws are those of plain values."""
+    """Release one output, a vector as a tuple, because an exact law needs hashable outputs."""
     output = term.release(data, bits)
     return tuple(output.tolist()) if isinstance(output, np.ndarray) else output
 
 
 @dataclass(frozen=True)
 class OfTerm:
-    """A release that is a term's: its random bits come from the generator that it is given.
+    """A release that runs a term, with random bits from the generator that it is given.
 
     Attributes:
         term: the exact mechanism.
@@ -84,22 +84,22 @@ class OfTerm:
 
 
 def exact_by_reference(make: Callable[..., Target], sampler: Callable[..., Any], **claim: Any) -> Target:
-    """Make a target of an exact mechanism whose reference path `sampler(input, bits)` is run too, a draw at a time."""
+    """Return the target of an exact mechanism that is both run and proved by `sampler(input, bits)`, draw by draw."""
     return make(OneByOne(sampler), **claim).exact(sampler)
 
 
 def exactly(mechanism: Callable[..., Any], **parameters: Any) -> Exactly:
-    """Return a fast exact mechanism as a release: its random bits come from the generator that it is given."""
+    """Return a release that runs a fast exact mechanism, with random bits from the generator that it is given."""
     return Exactly(mechanism, parameters)
 
 
 @dataclass(frozen=True)
 class Exactly:
-    """A release that is a fast exact mechanism.
+    """A release that runs a fast exact mechanism.
 
     Attributes:
-        mechanism: `mechanism(input, trials, bits, **parameters)`.
-        parameters: of the mechanism.
+        mechanism: a function, called as `mechanism(input, trials, bits, **parameters)`.
+        parameters: the keyword arguments of the mechanism.
     """
 
     mechanism: Callable[..., Any]
@@ -116,13 +116,13 @@ class OneByOne:
     """A release that runs a sampler once for each output.
 
     Attributes:
-        sampler: `sampler(input, bits)`.
+        sampler: a function, called as `sampler(input, bits)`.
     """
 
     sampler: Callable[..., Any]
 
     def __call__(self, input_: Any, trials: int, rng: np.random.Generator) -> NDArray[Any] | list[Any]:
-        """Draw outputs, in a list if each is a tuple, whose length may vary."""
+        """Draw outputs: an array, or a list if outputs are tuples, as their lengths may vary."""
         bits = SeededBits(rng)
         outputs = [self.sampler(input_, bits) for _ in range(trials)]
         return outputs if outputs and isinstance(outputs[0], tuple) else np.array(outputs)

@@ -23,7 +23,7 @@ UPPER = 100.0
 """The textbook's upper bound of an age in years."""
 
 RANGE: dict[str, Any] = {"lower": 0, "upper": Fraction(UPPER), "grid": AGE_GRID}
-"""The public range of ages and their grid, as the exact means take them."""
+"""The public range and grid of ages, as arguments of the exact means."""
 
 PEOPLE = 32_561
 DELTA = 1 / PEOPLE**2

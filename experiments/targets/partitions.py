@@ -38,7 +38,7 @@ PAIRS = tuple(
         ("beech", (("ash", 24), ("beech", 24))),  # beech comes first in line, or ash
     )
 )
-"""Pairs beside those of the domain."""
+"""Pairs in addition to those of the domain."""
 
 
 @named
@@ -55,7 +55,7 @@ def naive_partition_selection_sorted(epsilon: float = 1.0) -> Target:
 
 @named
 def naive_partition_selection_own_count(epsilon: float = 1.0) -> Target:
-    """Histogram by threshold, drawn exactly, a threshold that noise alone reaches with about the probability δ."""
+    """Histogram by threshold, drawn exactly; the threshold is for noise alone and forgets the person's own count."""
     return _integers(naive.threshold_for_noise_alone, epsilon)
 
 

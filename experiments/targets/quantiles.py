@@ -20,10 +20,10 @@ from mechanisms.quantile import exact, naive
 LOWER, UPPER = 0.0, 100.0
 QUANTILE = Fraction(3, 4)
 CANDIDATES: dict[str, Any] = {"quantile": QUANTILE, "lower": LOWER, "upper": UPPER, "grid": Grid(2)}
-"""The upper quartile, of public candidates: every fourth year."""
+"""The arguments of mechanisms that select the upper quartile among public candidates, every fourth year."""
 
 MOST = 1 << 13
-"""The most records."""
+"""The largest number of records."""
 
 
 def _one_more(records: list[float], *more: float) -> NeighbouringPair:
@@ -35,7 +35,7 @@ PAIRS = (
     _one_more([60.1] * 4, 0.1),  # another left end of an interval
     _one_more([50.0] * 5961, 50.0),  # of many equal records
 )
-"""Pairs beside those of the domain."""
+"""Pairs in addition to those of the domain."""
 
 
 @named
@@ -46,7 +46,7 @@ def naive_quantile(epsilon: float = 1.0) -> Target:
 
 @named
 def naive_quantile_half_sensitivity(epsilon: float = 1.0) -> Target:
-    """Upper quartile over public candidates, drawn exactly, the sensitivity that a median has."""
+    """Upper quartile over public candidates, drawn exactly, with the sensitivity of a median."""
     term = naive.naive_quantile_half_sensitivity(epsilon=epsilon, **CANDIDATES)
 
     def release(records: Any, trials: int, rng: np.random.Generator) -> Any:
@@ -57,7 +57,7 @@ def naive_quantile_half_sensitivity(epsilon: float = 1.0) -> Target:
 
 @named
 def naive_quantile_midpoint(epsilon: float = 1.0) -> Target:
-    """Upper quartile over intervals, of which the middle is returned."""
+    """Upper quartile over intervals between records; the middle of the selected interval is returned."""
     return _naive(naive.naive_quantile_midpoint, epsilon)
 
 

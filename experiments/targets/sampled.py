@@ -18,14 +18,14 @@ from mechanisms.interactive import naive as naive_session
 from mechanisms.subsampling import exact, naive
 
 PEOPLE = 4
-"""How many records there are: at most under add-remove, exactly under substitute."""
+"""The number of records: the largest one under add-remove, the exact one under substitute."""
 
 RATE = Fraction(1, 4)
 SIZE = 2
 SHARE = Fraction(SIZE, PEOPLE)
 FLIP = Fraction(1, 8)
 LOCAL_EPSILON = 1.9459101490553132
-"""ln 7, what one answer that is flipped with probability 1/8 loses."""
+"""ln 7, the ε of one answer that is flipped with probability 1/8."""
 
 ANY_NUMBER = Domain(shape=Records(most=PEOPLE), bounds=(0, 1), integers=True)
 ALL_PEOPLE = Domain(shape=Records(least=PEOPLE, most=PEOPLE), bounds=(0, 1), integers=True)
@@ -63,7 +63,7 @@ def exact_sampled_count(epsilon: float = 1.0) -> Target:
 
 @named
 def naive_shuffled_response(epsilon: float = 1.0) -> Target:
-    """Randomized answers of four people, of which a shuffle leaves the last in its place."""
+    """Randomized answers of four people, shuffled so that the last one keeps its place."""
     release = partial(naive.naive_shuffled_response, epsilon=LOCAL_EPSILON)
     return Target.dataset(release, **_shuffled_claim(epsilon))
 

@@ -18,7 +18,7 @@ from mechanisms.noisy_max import exact as noisy_max
 from mechanisms.noisy_max import naive as naive_noisy_max
 
 UTILITY_RANGE = (-4096, 4096)
-"""The public range of utilities: in base 2 weights get longer with it, with fixed work there may be more levels."""
+"""The public range of utilities. A wider one makes weights in base 2 longer, and may add levels with fixed work."""
 
 
 @named

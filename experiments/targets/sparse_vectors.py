@@ -21,10 +21,10 @@ QUERIES: dict[str, Any] = {
     "domain": Domain(shape=Queries(size=SIZE)),
     "pairs": (NeighbouringPair.utilities([0.0] * SIZE, [1.0] * HALF + [-1.0] * HALF, sensitivity=1.0),),
 }
-"""The inputs of every target here; what a variant loses grows with the answers that move, in both directions."""
+"""The inputs of every target here. Variants lose more if more answers move, and in both directions."""
 
 STOPPING: dict[str, Any] = {"threshold": 0, "positives": 5}
-"""The threshold, and after how many positives a mechanism stops."""
+"""The threshold, and the number of positives after which a mechanism stops."""
 
 COUNTS = Grid(0)
 """The public grid of answers."""
@@ -62,7 +62,7 @@ def naive_numeric_sparse(epsilon: float = 1.0) -> Target:
 
 @named
 def naive_numeric_sparse_reused(epsilon: float = 1.0) -> Target:
-    """The numeric sparse vector technique of lecture notes of 2011: values are released with the noise compared."""
+    """The numeric sparse vector technique of lecture notes of 2011: it releases the noisy value that it compared."""
     return _naive(naive.naive_numeric_sparse_reused, epsilon, **STOPPING)
 
 

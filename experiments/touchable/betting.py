@@ -17,13 +17,13 @@ LEAKING = (1.05, 1.1, 1.15, 1.2, 1.3, 1.5)
 SEEDS = (1, 2, 3)
 TRIALS = 10_000
 LOOK = 100
-"""The gambler's wealth is noted after every so many trials."""
+"""The gambler's wealth is noted each time after this many trials."""
 
 ALPHAS = (0.05, 0.001, 1e-6)
 
 
 def collect() -> dict[str, Any]:
-    """The counts and the logarithm of the wealth at every look, of each mechanism and run."""
+    """Return the counts and the logarithm of the wealth at every look, for each mechanism and run."""
     return {
         "epsilon": CLAIM.epsilon,
         "look": LOOK,
@@ -36,7 +36,7 @@ def collect() -> dict[str, Any]:
 
 
 def counts(spent: float, seed: int) -> list[Counts]:
-    """What the gambler has counted at each look: how often the mechanism answered yes, on the truths yes and no."""
+    """Return for each look how often the mechanism has answered yes, on the truth yes and on the truth no."""
     honest = np.random.default_rng([seed, round(100 * spent)]).random((2, TRIALS)) < 1 / (1 + math.exp(-spent))
     first, second = honest[0], ~honest[1]
     rows = zip(*(np.cumsum(hits)[LOOK - 1 :: LOOK] for hits in (first, second, first & second)), strict=True)

@@ -14,7 +14,7 @@ from mechanisms.exponential.base2.weighted_sampling import IntegerWeights, sampl
 from mechanisms.randomness import RandomBits
 
 DEPTH = 6
-"""How many coins the tree is deep."""
+"""The depth of a tree: the largest number of coins."""
 
 OUTCOMES = 3
 PRINTED_PRECISION = 2
@@ -24,11 +24,11 @@ Sampler = Callable[[RandomBits], int]
 
 
 class NoMoreCoins(Exception):
-    """The coins that were given do not decide."""
+    """The given coins are used up before the sampler has an outcome."""
 
 
 class Coins(RandomBits):
-    """A few given coins, which notes after how many of them a round of a rejection loop began again."""
+    """A few given coins as random bits; `restarts` has the numbers of coins after which a rejection loop restarted."""
 
     def __init__(self, coins: str) -> None:
         self._coins = coins
@@ -36,21 +36,21 @@ class Coins(RandomBits):
         self.restarts: list[int] = []
 
     def take(self, count: int) -> int:
-        """The next coins as an integer."""
+        """Return the next coins as an integer; raise NoMoreCoins if they are used up."""
         self.taken += count
         if self.taken > len(self._coins):
             raise NoMoreCoins
         return int(self._coins[self.taken - count : self.taken] or "0", 2)
 
     def repeat(self, sampler: Callable[..., Any], *arguments: object) -> Any:
-        """A rejection loop."""
+        """Run a sampler until its outcome is not None, and return that; see `RandomBits.repeat`."""
         while (outcome := sampler(*arguments, self)) is None:
             self.restarts.append(self.taken)
         return outcome
 
 
 def collect() -> dict[str, Any]:
-    """Each sampler's leaves and new beginnings within the depth, with its exact law."""
+    """Return each sampler's leaves and restarts within the depth, and its exact law."""
     samplers: list[tuple[tuple[int, ...], bool, Sampler]] = [
         (weights, False, partial(sample_by_bisection, IntegerWeights(weights))) for weights in WEIGHTS
     ]

@@ -25,7 +25,7 @@ DRAWS = 1000
 
 
 def rounded_log(numbers: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
-    """The double nearest to each logarithm."""
+    """Return the double nearest to the logarithm of each number."""
     return np.array([float(gmpy2.log(gmpy2.mpfr(float(number)))) for number in numbers])
 
 
@@ -33,26 +33,26 @@ MODEL = replace(TEXTBOOK, description="inverse CDF with a correctly rounded log"
 
 
 def collect() -> dict[str, Any]:
-    """For each ε: the advantage that the claim allows, and how often the attack names the right answer."""
+    """Return for each ε the advantage that the claim allows, and how often the attack names the right answer."""
     return {"draws": DRAWS, "settings": [_setting(epsilon) for epsilon in EPSILONS]}
 
 
 def draw(hidden: NDArray[np.int64], rng: np.random.Generator, epsilon: float) -> Doubles:
-    """Noisy answers of the textbook's sampler, one for each hidden answer 0 or 1."""
+    """Return noisy answers of the textbook's sampler, one for each hidden answer 0 or 1."""
     centred = rng.random(len(hidden)) - 0.5
     noise = -(1 / epsilon) * np.sign(centred) * rounded_log(1 - 2 * np.abs(centred))
     return np.asarray(hidden + noise, dtype=np.float64)
 
 
 def origins(outputs: Doubles, epsilon: float) -> NDArray[np.int64]:
-    """Where each double can come from: 0 nowhere, 1 the answer 0, 2 the answer 1, 3 both."""
+    """Return for each double which answers it can come from: 0 for none, 1 for the answer 0, 2 for 1, 3 for both."""
     from_0, from_1 = (reachable(outputs, answer, 1 / epsilon, MODEL) for answer in ANSWERS)
     places: NDArray[np.int64] = from_0 + 2 * from_1.astype(np.int64)
     return places
 
 
 def named(outputs: Doubles, places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The answer that the attack names: the only one possible, or the nearer one if both are."""
+    """Return for each output the answer that the attack names: the only possible one, or the nearer one of both."""
     return np.where(places == 3, outputs > 0.5, places == 2).astype(np.int64)
 
 

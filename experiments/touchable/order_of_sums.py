@@ -15,12 +15,12 @@ LISTS: dict[str, tuple[float, ...]] = {
 
 
 def collect() -> dict[str, Any]:
-    """The lists, their exact sums, and every computed sum with the number of orders that give it."""
+    """Return the lists, their exact sums rounded once, and each computed sum with the number of its orders."""
     return {"lists": [_described(name, numbers) for name, numbers in LISTS.items()]}
 
 
 def added(numbers: tuple[float, ...]) -> float:
-    """The sum from left to right, rounded after every addition."""
+    """Return the sum from left to right, rounded after every addition."""
     *_, total = accumulate(numbers)
     return total
 

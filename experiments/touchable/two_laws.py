@@ -18,13 +18,13 @@ ANSWER = 8
 """The true count on the first database."""
 
 DISTANCES = (1, 2, 3, 4)
-"""How much less the true count on the second database may be."""
+"""By how much the true count on the second database may be smaller."""
 
 UNIT = Fraction(1, 4096)
 
 
 def collect() -> dict[str, Any]:
-    """Laws and trade-off curves in units of 1/4096, the curve that the claim allows, and each interval's ε."""
+    """Return laws and trade-off curves in units of 1/4096, the curve that the claim allows, and each interval's ε."""
     claim = PrivacyClaim(math.log(2))  # a factor of 2 at most, if the counts differ by 1
     first = _law(ANSWER)
     return {
@@ -39,7 +39,7 @@ def collect() -> dict[str, Any]:
 
 
 def needed(p: Fraction, q: Fraction) -> float:
-    """The smallest ε that allows an event of these probabilities, and its complement, in both directions."""
+    """Return the smallest ε that allows an event with these probabilities, and its complement, in both directions."""
     sides = [(p, q), (1 - p, 1 - q)]
     return max(abs(math.log(mass_p / mass_q)) if mass_q else 0.0 for mass_p, mass_q in sides)
 

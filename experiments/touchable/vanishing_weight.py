@@ -19,7 +19,7 @@ STEP = Fraction(1, 4)
 
 
 def collect() -> dict[str, Any]:
-    """The weight of every utility in units of the smallest double, and what the ideal mechanism would do."""
+    """Return the weight of every utility in units of the smallest double, and the ideal probability and advantage."""
     count = int((FIRST - (LAST - 1)) / STEP) + 1
     return {
         "epsilon": EPSILON,
@@ -34,7 +34,7 @@ def collect() -> dict[str, Any]:
 
 
 def weight(utility: Fraction) -> int:
-    """The double nearest to e^(ε·u/2), in units of 2^−1074, for a weight below the normal doubles."""
+    """Return the double nearest to e^(ε·u/2), in units of 2^−1074, for a weight below the normal doubles."""
     with gmpy2.context(precision=200):
         exact = gmpy2.exp(gmpy2.mpfr(float(utility)) * EPSILON / 2) * gmpy2.mpfr(2) ** 1074
         return int(gmpy2.rint(exact))

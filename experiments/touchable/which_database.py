@@ -22,46 +22,46 @@ from mechanisms.published import two_sided_geometric
 
 SEED = 2016
 DRAWS = 1000
-"""How many rounds the share of the attack is counted in."""
+"""The number of rounds in which the attack's right guesses are counted."""
 
 SHOWN = 60
-"""How many of them one can play."""
+"""The number of rounds that one can play."""
 
 CLAIM = PrivacyClaim(1.0)
 
 Draw: TypeAlias = tuple[str, float]
-"""An output as it is shown, and how many times as often the first database gives it as the second."""
+"""An output as text, and its likelihood ratio: its probability on the first database over that on the second."""
 
 Draws: TypeAlias = Callable[[int, np.random.Generator], Draw]
-"""Draws an output for the database 0 or 1."""
+"""A function that draws an output for the database 0 or 1."""
 
 
 def collect() -> dict[str, Any]:
-    """The rounds of every game, each with the database, the output, the one that the attack names and the factor."""
+    """Return the rounds of every game: the database, the output, the database that the attack names, and the factor."""
     return {name: _game(draws()) for name, draws in GAMES.items()}
 
 
 def weights_without_the_2() -> Draws:
-    """The marital status of people aged 81, with weights e^(εu)."""
+    """Return the draws of the marital status of people aged 81, selected with weights e^(εu)."""
     statuses = ("Widowed", "Married-civ-spouse", "Divorced")
     law = partial(one_uniform, partial(naive_exponential_stabilised, epsilon=2.0))
     return _from_laws((step_law(law(utilities)) for utilities in ([9, 8, 3], [10, 7, 3])), statuses.__getitem__)
 
 
 def prices_that_were_bid() -> Draws:
-    """The price of a shop in which one bidder bids more than a cent, 4.99 or 5.00."""
+    """Return the draws of a shop's price: three bidders bid a cent, and one bids 4.99 or 5.00."""
     return _from_laws((step_law(one_uniform(_price, [0.01] * 3 + [bid])) for bid in (4.99, 5.0)), "{:.2f}".format)
 
 
 def lost_weights() -> Draws:
-    """Whether a sum in bfloat16 chooses the heavy outcome, 0, or one of 500 light ones."""
+    """Return the draws of an outcome by sums in bfloat16: the heavy outcome 0 or one of 500 light ones."""
     mechanism = partial(naive_exponential_low_precision, epsilon=1.0, dtype=bfloat16)
     pair = [-1.0] + [-11.0] * 500, [0.0] + [-12.0] * 500
     return _from_laws((step_law(one_uniform(mechanism, utilities)) for utilities in pair), str)
 
 
 def noise_for_this_database() -> Draws:
-    """A median with noise for the local sensitivity: 60 on the first database, none on the second."""
+    """Return the draws of a median with noise for the local sensitivity: 60 on the first database, 0 on the second."""
 
     def draw(database: int, rng: np.random.Generator) -> Draw:
         answer = 20 + rng.laplace(0, 60) if database == 0 else 20.0
@@ -71,7 +71,7 @@ def noise_for_this_database() -> Draws:
 
 
 def counted_bits() -> Draws:
-    """A count of 3 or 4 with two-sided geometric noise, and the number of random bits that it took."""
+    """Return the draws of a count, 3 or 4, with two-sided geometric noise, and of the random bits that it took."""
     ratio, limits = Fraction(95, 256), Limits(unresolved=Fraction(1, 2**16))
     laws = (
         enumerate_law(with_bits, lambda bits, count=count: count + bits.call(two_sided_geometric, ratio), limits=limits)
@@ -81,7 +81,7 @@ def counted_bits() -> Draws:
 
 
 def mean_of_two_or_one() -> Draws:
-    """The mean age of two people or of one, whose sum has noise of scale 100."""
+    """Return the draws of the mean age of two people or of one; the sum of ages has noise of scale 100."""
     means, scales = (47.5, 31.0), (50.0, 100.0)
 
     def density(answer: float, database: int) -> float:
@@ -106,7 +106,7 @@ GAMES: Mapping[str, Callable[[], Draws]] = {
 
 
 def _price(bids: list[float], trials: int, rng: np.random.Generator) -> Any:
-    """Choose a price among those that were bid, by its revenue."""
+    """Return prices selected among those that were bid, by their revenue."""
     prices = sorted(set(bids))
     revenues = [price * sum(bid >= price for bid in bids) for price in prices]
     chosen = naive_exponential_stabilised(revenues, trials, rng, epsilon=1.0, sensitivity=5.0)

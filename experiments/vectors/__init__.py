@@ -17,10 +17,10 @@ FILES: Mapping[str, Callable[[], dict[str, Any]]] = {
     "sum": sums,
     "tape": tapes,
 }
-"""What writes the file of each type."""
+"""For each type, the function that returns the contents of its file."""
 
 
 def contents() -> Iterator[tuple[str, bytes]]:
-    """The name and the bytes of each file."""
+    """Yield the name and the bytes of each file."""
     for type_, make in FILES.items():
         yield f"{type_}.json", to_bytes(make())

@@ -12,14 +12,14 @@ from attacklab.laws.enclosures import float_above, float_below
 from experiments.vectors.notes import case, file_of
 
 MOST = 16
-"""The most cases of a quantity, spread over its arguments."""
+"""The largest number of cases of a quantity, spread evenly over its grid of arguments."""
 
 LEAST_USUAL, GREATEST_USUAL = 1e-50, 100.0
-"""Arguments outside are extreme."""
+"""Cases with an argument outside this range are flagged as extreme."""
 
 
 def calibrations(every: int = 1) -> dict[str, Any]:
-    """The file; of each quantity all cases, or one in so many."""
+    """Return the contents of the file, with one in `every` cases of each quantity."""
     about = {of.name: {"source": of.source, "meaning": of.meaning} for of in QUANTITIES}
     return file_of("calibration", {of.name: _cases(of, every) for of in QUANTITIES}, about)
 

@@ -18,13 +18,13 @@ from attacklab.laws import Bounds, exp_bounds
 
 BITS = 96
 FARTHEST = 16
-"""Noise is listed up to this distance from the answer."""
+"""Laws of noise list outcomes up to this distance from the answer."""
 
 Distribution: TypeAlias = tuple[dict[Any, Bounds], Any]
 
 
 def outward(lower: Any, upper: Any) -> Bounds:
-    """The enclosure with both ends rounded outward; exact numbers of few digits stay what they are."""
+    """Return the enclosure with both ends rounded outward to `BITS` bits; an exact number of few digits stays exact."""
     exact = mpq(lower)
     if lower == upper and exact.denominator.bit_length() <= 2 * BITS:
         return Bounds(exact, exact)
@@ -32,53 +32,53 @@ def outward(lower: Any, upper: Any) -> Bounds:
 
 
 def exactly(number: Any) -> Bounds:
-    """The enclosure of no width."""
+    """Return the number as an enclosure of width 0."""
     return Bounds(mpq(number), mpq(number))
 
 
 def uniform(bound: int) -> Distribution:
-    """Integers below a bound, all equally likely."""
+    """Return the law of integers in [0, bound), all equally likely."""
     return {outcome: exactly(Fraction(1, bound)) for outcome in range(bound)}, 0
 
 
 def coin(probability: Fraction) -> Distribution:
-    """A coin that shows true with a rational probability."""
+    """Return the law of a coin that shows true with a rational probability."""
     return {True: exactly(probability), False: exactly(1 - probability)}, 0
 
 
 def coin_of_exp(gamma: Fraction) -> Distribution:
-    """A coin that shows true with probability e^−γ."""
+    """Return the law of a coin that shows true with probability e^−γ."""
     lower, upper = exp_bounds(-gamma)
     return {True: outward(lower, upper), False: outward(1 - upper, 1 - lower)}, 0
 
 
 def randomized_response(truth: bool, epsilon: Fraction) -> Distribution:
-    """The truth with probability e^ε/(1 + e^ε)."""
+    """Return the law of the truth with probability e^ε/(1 + e^ε), and its opposite otherwise."""
     return _shares({truth: exp_bounds(epsilon), not truth: exactly(1)}), 0
 
 
 def two_sided_geometric(ratio: Fraction) -> Distribution:
-    """N with probability (1 − q)/(1 + q)·q^|n|."""
+    """Return the law of n with probability (1 − q)/(1 + q)·q^|n|; q is `ratio`."""
     top = mpq((1 - ratio) / (1 + ratio))
     masses = ((n, top * mpq(ratio) ** abs(n)) for n in range(-FARTHEST, FARTHEST + 1))
     return {n: outward(mass, mass) for n, mass in masses}, outward(0, 2 * ratio ** (FARTHEST + 1) / (1 + ratio)).upper
 
 
 def discrete_laplace(scale: Fraction) -> Distribution:
-    """N with probability proportional to e^(−|n|/scale)."""
+    """Return the law of n with probability proportional to e^(−|n|/scale)."""
     weights = {n: exp_bounds(-abs(n) / scale) for n in range(-FARTHEST, FARTHEST + 1)}
     step, first = exp_bounds(-1 / scale), exp_bounds(-(FARTHEST + 1) / scale)
     return _with_tail(weights, Bounds(2 * first.lower / (1 - step.lower), 2 * first.upper / (1 - step.upper)))
 
 
 def discrete_laplace_tail(least: int, scale: Fraction) -> Bounds:
-    """P[N ≥ least], least ≥ 1, of discrete Laplace noise: e^(−least/scale)/(1 + e^(−1/scale))."""
+    """Enclose P[N ≥ least] of discrete Laplace noise N, for least ≥ 1: e^(−least/scale)/(1 + e^(−1/scale))."""
     top, step = exp_bounds(-least / scale), exp_bounds(-1 / scale)
     return outward(top.lower / (1 + step.upper), top.upper / (1 + step.lower))
 
 
 def discrete_gaussian(variance: Fraction) -> Distribution:
-    """N with probability proportional to e^(−n²/(2σ²))."""
+    """Return the law of n with probability proportional to e^(−n²/(2σ²))."""
     beyond = FARTHEST + 16 * (math.isqrt(math.ceil(variance)) + 1)
     weights = {n: exp_bounds(-Fraction(n * n) / (2 * variance)) for n in range(-beyond, beyond + 1)}
     ratio = exp_bounds(-Fraction(2 * beyond + 1) / (2 * variance)).upper
@@ -89,18 +89,18 @@ def discrete_gaussian(variance: Fraction) -> Distribution:
 
 
 def exponential(utilities: Sequence[int], rate: Fraction) -> Distribution:
-    """An index with probability proportional to e^(rate·u); the rate is ε/(2Δu), and ε/Δu for monotone utilities."""
+    """Return the law of an index with P[i] ∝ e^(rate·u_i); the rate is ε/(2Δu), or ε/Δu for monotone utilities."""
     return _shares({index: exp_bounds(rate * (u - max(utilities))) for index, u in enumerate(utilities)}), 0
 
 
 def exponential_base2(utilities: Sequence[int], decay: Fraction) -> Distribution:
-    """An index with probability proportional to decay^(max u − u), for a rational decay = 2^−η and whole utilities."""
+    """Return the law of an index with P[i] ∝ decay^(max u − u_i), for a rational decay = 2^−η and whole utilities."""
     weights = (mpq(decay) ** (max(utilities) - u) for u in utilities)
     return _shares({index: exactly(weight) for index, weight in enumerate(weights)}), 0
 
 
 def permute_and_flip(utilities: Sequence[int], rate: Fraction) -> Distribution:
-    """P[i] = p_i·Σ_S (−1)^|S|/(|S| + 1)·Π_S p_j over the subsets S of the others, with p_j = e^(rate·(u_j − max u)).
+    """Return P[i] = p_i·Σ_S (−1)^|S|/(|S| + 1)·Π_S p_j over subsets S of the others, p_j = e^(rate·(u_j − max u)).
 
     Source: McKenna and Sheldon 2020, 'Permute-and-Flip', proposition 5.
     """
@@ -117,7 +117,7 @@ def permute_and_flip(utilities: Sequence[int], rate: Fraction) -> Distribution:
 
 
 def laplace_tail(distance: Fraction) -> Bounds:
-    """P[X ≥ distance] of Laplace noise of scale 1."""
+    """Enclose P[X ≥ distance] for Laplace noise X of scale 1."""
     lower, upper = exp_bounds(-abs(distance))
     return Bounds(lower / 2, upper / 2) if distance >= 0 else Bounds(1 - upper / 2, 1 - lower / 2)
 
@@ -138,13 +138,13 @@ def _product(factors: Iterable[Bounds]) -> Bounds:
 
 
 def _shares(weights: Mapping[Any, Bounds]) -> dict[Any, Bounds]:
-    """An enclosure of each weight over the sum of all."""
+    """Enclose each weight divided by the sum of all weights."""
     least, most = _total(weights.values())
     ends = ((outcome, *map(mpq, bounds)) for outcome, bounds in weights.items())
     return {key: outward(low / (most - high + low), high / (least - low + high)) for key, low, high in ends}
 
 
 def _with_tail(weights: Mapping[int, Bounds], tail: Bounds) -> Distribution:
-    """The shares of the weights beside a tail that is not listed, and an upper bound on the tail's."""
+    """Return each weight's share of the sum of the weights and an unlisted tail, and an upper bound on the tail's."""
     *listed, (_, rest) = _shares({**weights, "tail": tail}).items()
     return dict(listed), rest.upper

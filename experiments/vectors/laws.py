@@ -12,14 +12,14 @@ from experiments.vectors.distributions import Distribution
 from experiments.vectors.notes import PARAMETERS, UTILITIES, case, file_of, fractions
 
 TINY = Fraction(1, 1 << 53)
-"""Below this, a probability is lost beside 1 in binary64."""
+"""A probability below this is lost when it is added to 1 in binary64."""
 
 LARGE, BIASED = 10**6, (3, 9, 20)
 """A utility u whose e^u overflows in every format, and scales at which a published sampler was biased."""
 
 
 def laws() -> dict[str, Any]:
-    """The file."""
+    """Return the contents of the file."""
     values = {name: fractions(PARAMETERS[name]) for name in CASES}
     return file_of("law", {name: [row for value in values[name] for row in CASES[name](value)] for name in CASES})
 
@@ -36,7 +36,7 @@ def _case(
 
 
 def _coin(word: str, name: str, value: Fraction, law: Distribution, fine: int = 1) -> Iterator[dict[str, Any]]:
-    """A coin or an integer; `fine` is the denominator of its probabilities."""
+    """Yield the case of a coin or of a uniform integer; `fine` is the denominator of its probabilities."""
     yield _case(f"{word} {value}", {name: value}, None, law, *(["FineRatio"] if fine & (fine - 1) else []))
 
 
@@ -47,7 +47,7 @@ def _responses(epsilon: Fraction) -> Iterator[dict[str, Any]]:
 
 
 def _noise(name: str, value: Fraction, law: Distribution) -> Iterator[dict[str, Any]]:
-    """Noise; that of a scale with tails near 0, and at one and three scales."""
+    """Yield the case of a law of noise; if its parameter is a scale, with tails at 1, at one and at three scales."""
     flags = [flag for flag, holds in (("BiasedIntegers", value in BIASED), ("LongTail", value > 1 << 32)) if holds]
     places = sorted({1, math.ceil(value), math.ceil(3 * value)}) if name == "scale" else []
     tails = [[place, of.discrete_laplace_tail(place, value)] for place in places]
@@ -73,4 +73,4 @@ CASES: Mapping[str, Callable[[Fraction], Iterator[dict[str, Any]]]] = {
     "exponential_base2": lambda decay: _selected("decay", of.exponential_base2, decay),
     "permute_and_flip": lambda rate: _selected("rate", of.permute_and_flip, rate),
 }
-"""The cases of each mechanism with a parameter."""
+"""For each mechanism, a function from the value of its parameter to cases."""

@@ -24,19 +24,19 @@ UTILITIES: Mapping[str, list[int]] = _DESCRIPTIONS["utilities"]
 
 
 def case(comment: str, flags: Iterable[str], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """A case: what is special about it, the notes that it belongs to, and what the type of the file asks for."""
+    """Return a case: a comment on what is special, its flags, and the fields that the type of the file asks for."""
     return {"comment": comment, "flags": list(flags), **_field(fields)}
 
 
 def file_of(
     type_: str, groups: Mapping[str, Iterable[Mapping[str, Any]]], about: Mapping[str, Mapping[str, str]] | None = None
 ) -> dict[str, Any]:
-    """A file: its description, the notes that a case refers to, and the cases of each mechanism, numbered.
+    """Return a file's contents: description, notes on the flags used, and the numbered cases of each mechanism.
 
     Args:
-        type_: of the vectors.
+        type_: the type of the vectors.
         groups: the cases of each mechanism.
-        about: what else is said of a mechanism; by default where its definition stands.
+        about: further fields of each mechanism; by default, `source`, where it is defined.
     """
     numbers = itertools.count(1)
     numbered: list[dict[str, Any]] = []
@@ -57,17 +57,17 @@ def file_of(
 
 
 def to_bytes(file: Mapping[str, Any]) -> bytes:
-    """The file's bytes: the same for the same cases."""
+    """Return the file as JSON bytes, the same for the same cases."""
     return (json.dumps(file, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def _field(value: Any) -> Any:
-    """Text stands for itself; everything else is a value or a mapping of fields."""
+    """Return a field as JSON values: text as it is, a mapping field by field, everything else by `written`."""
     if isinstance(value, Mapping):
         return {name: _field(part) for name, part in value.items()}
     return value if isinstance(value, str) else written(value)
 
 
 def fractions(text: str) -> list[Fraction]:
-    """Rational numbers, written with spaces between them."""
+    """Return the rational numbers in a text, which has spaces between them."""
     return [Fraction(word) for word in text.split()]

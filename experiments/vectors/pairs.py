@@ -28,7 +28,7 @@ WORD = 1 << 53
 
 
 def pairs() -> dict[str, Any]:
-    """The file."""
+    """Return the contents of the file."""
     cases = {
         "exponential": [*_underflowing(), *_lost()],
         "randomized_response": _responses(),
@@ -50,7 +50,7 @@ def _case(
     naive: Sequence[Bounds],
     implementation: str,
 ) -> dict[str, Any]:
-    """A case; the probabilities are those on the first and on the second neighbour."""
+    """Return a case; `sound` and `naive` have the event's probabilities on the first and on the second neighbour."""
     sides = ("first", "second")
     sound_sides, naive_sides = (
         dict(zip(sides, (outward(*ends) for ends in law), strict=True)) for law in (sound, naive)
@@ -62,14 +62,14 @@ def _case(
 
 
 def _rounding(format_: Format) -> gmpy2.context:
-    """The context in which MPFR computes as the format does."""
+    """Return the context in which MPFR computes as the format does."""
     least = format_.least_exponent - format_.significand_bits + 2
     bits, greatest = format_.significand_bits, format_.greatest_exponent + 1
     return gmpy2.context(precision=bits, emin=least, emax=greatest, subnormalize=True, round=gmpy2.RoundToNearest)
 
 
 def _naive_selection(utilities: Sequence[int], rate: Fraction, format_: Format) -> list[Fraction]:
-    """The law of comparing the uniform number with cumulative sums of e^(rate·(u − max u)) over their total."""
+    """Return the law of the first index whose cumulative weight share, of e^(rate·(u − max u)), exceeds a uniform."""
     best = max(utilities)
     with _rounding(format_):
         sums = [gmpy2.mpfr(0)]
@@ -80,7 +80,7 @@ def _naive_selection(utilities: Sequence[int], rate: Fraction, format_: Format) 
 
 
 def _underflowing() -> Iterator[dict[str, Any]]:
-    """Two outcomes; the worse one is the last that can be drawn, and its neighbour cannot."""
+    """Yield cases of two outcomes: the worse one can just be drawn, and on the neighbour it cannot."""
     for format_, epsilon in itertools.product((BINARY64, BINARY32, BFLOAT16, BINARY16), fractions("1/4 1/2 1 2")):
         drawn = itertools.takewhile(lambda u: _naive_selection([0, -u], epsilon / 2, format_)[1], itertools.count(1))  # noqa: B023
         depth = max(drawn, default=0)
@@ -89,7 +89,7 @@ def _underflowing() -> Iterator[dict[str, Any]]:
 
 
 def _lost() -> Iterator[dict[str, Any]]:
-    """Equal outcomes up to where the format no longer counts in ones, and one more that the neighbour cannot reach."""
+    """Yield cases with enough equal outcomes that adding 1 no longer changes their sum; another outcome is lost."""
     heavy = [0] * (1 << BFLOAT16.significand_bits)
     for epsilon in fractions("1 3/2 2 5/2 3"):
         inputs = [[*heavy, 1], [*heavy, 0]]
@@ -112,7 +112,7 @@ def _selected(
 
 
 def _responses() -> Iterator[dict[str, Any]]:
-    """The values of ε among k/16 at which rounding favours the truth."""
+    """Yield a case for each ε = k/16 at which rounding makes the truth more likely than the claim allows."""
     for epsilon in (Fraction(numerator, 16) for numerator in range(1, 65)):
         with _rounding(BINARY64):
             weight = gmpy2.exp(gmpy2.mpfr(mpq(epsilon)))
@@ -131,7 +131,7 @@ def _responses() -> Iterator[dict[str, Any]]:
 
 
 def _bounded_noise() -> Iterator[dict[str, Any]]:
-    """An output beyond the largest noise that one uniform number of 53 bits makes: ⌊53·scale·ln 2⌋."""
+    """Yield cases with an output beyond ⌊53·scale·ln 2⌋, the largest noise from one uniform number of 53 bits."""
     for scale in map(Fraction, (1, 2, 3, 4, 5, 7, 10, 20, 50, 100)):
         with gmpy2.context(precision=200):
             least = int(gmpy2.floor(53 * mpq(scale) * gmpy2.const_log2())) + 1
@@ -148,13 +148,13 @@ def _bounded_noise() -> Iterator[dict[str, Any]]:
 
 
 def _tail_of_53_bits(least: int, scale: Fraction) -> Fraction:
-    """P[±⌊−scale·ln(1 − u)⌋ ≥ least] for a fair sign and least > 0: the k with k·2^−53 ≤ e^(−least/scale), halved."""
+    """Return P[±⌊−scale·ln(1 − u)⌋ ≥ least], fair sign, least > 0: half the share of k·2^−53 ≤ e^(−least/scale)."""
     (count,) = {int(end * WORD // 1) for end in exp_bounds(-least / scale)}
     return Fraction(count, 2 * WORD)
 
 
 def _sums() -> Iterator[dict[str, Any]]:
-    """The sums of type `sum` that move furthest, with ideal Laplace noise added, at the larger of both."""
+    """Yield cases of the sums that move furthest, plus ideal Laplace noise; the event is an output ≥ the larger sum."""
     for data, rounded in widest("forward"):
         sides = sorted(zip(rounded, (data.first, data.second), strict=True), key=lambda side: -side[0])
         (threshold, _), _ = sides
@@ -171,7 +171,7 @@ def _sums() -> Iterator[dict[str, Any]]:
 
 
 def _means() -> Iterator[dict[str, Any]]:
-    """Records of 0 under a bound of 1: noise scaled to 1/n, against noise scaled to 1/(n + 1)."""
+    """Yield cases of means of n and of n + 1 zeros in [0, 1], with noise scaled to 1/n and to 1/(n + 1)."""
     for size, threshold in ((size, Fraction(4)) for size in range(1, 13)):
         yield _case(
             f"{size} records against {size + 1}",
@@ -186,7 +186,7 @@ def _means() -> Iterator[dict[str, Any]]:
 
 
 def _partitions() -> Iterator[dict[str, Any]]:
-    """A key of one person, named where the count with integer noise reaches ⌊1 + ln(1/(2δ))/ε⌋, made for others."""
+    """Yield cases of one person's key with integer noise and the threshold ⌊1 + ln(1/(2δ))/ε⌋, which is for reals."""
     for epsilon, delta in itertools.product(fractions("1/10 1/4 1/2 1 2"), fractions("1e-4 1e-5 1e-6 1e-7 1e-9")):
         right, usual = least_threshold(DiscreteLaplace(1 / epsilon), delta), 1
         while exp_bounds(-epsilon * usual).lower >= 2 * delta:

@@ -17,11 +17,11 @@ ORDERS = ("forward", "backward", "pairwise", "compensated")
 FORMATS: Mapping[str, tuple[type[np.floating[Any]], int]] = {"binary64": (np.float64, 53), "binary32": (np.float32, 24)}
 SIZES = (3, 4, 5, 6, 7, 8, 12, 16, 24, 32)
 PATTERNS = 256
-"""How many datasets of each size are tried."""
+"""The largest number of bit patterns, each giving a few datasets, that are tried at each size."""
 
 
 def summed(order: str, values: Sequence[Any]) -> Any:
-    """The rounded sum: record by record, by halves (the first one rounded down in number), or Kahan's."""
+    """Return the rounded sum in an order: forward, backward, pairwise (the first half is not longer), or Kahan's."""
     if order == "pairwise" and len(values) > 1:
         middle = len(values) // 2
         return summed(order, values[:middle]) + summed(order, values[middle:])
@@ -35,7 +35,7 @@ def summed(order: str, values: Sequence[Any]) -> Any:
 
 
 class Neighbours(NamedTuple):
-    """Two datasets, their bounds, whether one record is replaced or removed, and what bounds promise of exact sums."""
+    """Two neighbouring datasets, their bounds, their relation, and the sensitivity of the exact sum."""
 
     low: float
     high: float
@@ -46,7 +46,7 @@ class Neighbours(NamedTuple):
 
 
 def sums() -> dict[str, Any]:
-    """The file."""
+    """Return the contents of the file."""
     return file_of("sum", {f"{order}_sum": _cases(order) for order in ORDERS})
 
 
@@ -63,7 +63,7 @@ def _cases(order: str) -> Iterator[dict[str, Any]]:
 
 
 def widest(order: str) -> Iterator[tuple[Neighbours, list[float]]]:
-    """The datasets of each size whose binary64 sums lie furthest apart under substitution, with these sums."""
+    """Yield for each size the substituted datasets whose binary64 sums lie furthest apart, and these sums."""
     return (_widest(order, "binary64", size, "substitute") for size in SIZES)
 
 
@@ -83,7 +83,7 @@ def _moved(rounded: Sequence[float]) -> Fraction:
 
 
 def _substituted(size: int, bits: int) -> Iterator[Neighbours]:
-    """Records next to 2^bits/2, where neighbouring integers are one apart, one of them put in the place of another."""
+    """Yield datasets of 2^(bits − 1) and 2^(bits − 1) + 1, neighbouring floats, in which one record is replaced."""
     low = 2.0 ** (bits - 1)
     for pattern in _patterns(size):
         first = [low + bit for bit in pattern]
@@ -93,7 +93,7 @@ def _substituted(size: int, bits: int) -> Iterator[Neighbours]:
 
 
 def _removed(size: int, bits: int) -> Iterator[Neighbours]:
-    """Records of 1 and a little less, the largest of them removed."""
+    """Yield datasets of 1 and the number next below it, from which a record of 1 is removed."""
     small = 1 - 2.0 ** (1 - bits)
     for pattern in _patterns(size):
         first = [1.0 if bit else small for bit in pattern]
@@ -106,7 +106,7 @@ RELATIONS = {"substitute": _substituted, "add-remove": _removed}
 
 
 def _patterns(size: int) -> Iterator[tuple[int, ...]]:
-    """All patterns of so many bits, or the first that a stream of bits gives."""
+    """Return all patterns of `size` bits or, if these are too many, `PATTERNS` patterns from a stream of bits."""
     if 1 << size <= PATTERNS:
         return itertools.product((0, 1), repeat=size)
     bits = RecordedBits(f"patterns of {size}")

@@ -26,7 +26,7 @@ COUNT = 48
 """How many runs are made of each setting; the first, the shortest and the longest are written."""
 
 SPARE_BITS = 8
-"""How many bits stand behind those that are used, for an implementation that takes too many."""
+"""The number of further bits after those that are used, for an implementation that takes too many."""
 
 
 class RecordedBits(RandomBits):
@@ -41,7 +41,7 @@ class RecordedBits(RandomBits):
         return int(self.first(self.used)[start:] or "0", 2)
 
     def first(self, count: int) -> str:
-        """The first bits of the stream, whether they were taken or not."""
+        """Return the first bits of the stream, whether they were taken or not."""
         if count > len(self._known):
             content = shake_256(self._name).digest(max(1 << 10, count // 4))
             self._known = "".join(f"{byte:08b}" for byte in content)
@@ -72,7 +72,7 @@ RUNS: Mapping[str, Run] = {
     "exponential": lambda of, data, bits: exact_exponential(epsilon=2 * of["rate"]).release(data, bits),
     "exponential_base2": _exponential_base2,
 }
-"""The algorithms; the last four compare single bits with probabilities, in an order of bits of our own."""
+"""The algorithms, by name; the last four compare single bits with probabilities, in an order of our own."""
 
 _RATES, _DECAYS = fractions("1/2 1/8"), fractions("1/2 5/8")
 _UTILITIES = ([0, 1], [3, 0, 0], [1, 1, 1, 1, 1], [0, -7, 2], [100, 0])
@@ -90,11 +90,11 @@ SETTINGS: Mapping[str, tuple[str, Sequence[Any], Sequence[Any]]] = {
     "exponential": ("rate", _RATES, _UTILITIES),
     "exponential_base2": ("decay", _DECAYS, _UTILITIES),
 }
-"""The name of a parameter, its values, and inputs; None for pure noise."""
+"""For each algorithm, the name of its parameter, the values of it, and the inputs; None is the input of pure noise."""
 
 
 def tapes() -> dict[str, Any]:
-    """The file."""
+    """Return the contents of the file."""
     return file_of("tape", {name: _cases(name) for name in SETTINGS})
 
 

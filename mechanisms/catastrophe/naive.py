@@ -12,7 +12,7 @@ from mechanisms.randomness import RandomBits
 Data = TypeVar("Data")
 
 WORD = 53
-"""The bits of a `random()`."""
+"""The number of random bits in a `random()`."""
 
 
 def naive_catastrophe(data: Data, bits: RandomBits, *, delta: float) -> Data | None:

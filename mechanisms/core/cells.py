@@ -106,7 +106,7 @@ def _width_bits(law: Law) -> int:
 
 
 def _between(near: int, far: int, steps: int, width: int) -> int:
-    """Bound the law from below, `steps` of `width` steps on the way from `far` to `near`, by the harmonic mean."""
+    """Return a lower bound on the law `steps` of `width` steps from the end `far` towards `near`: the harmonic mean."""
     return width * near * far // ((width - steps) * near + steps * far)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGE = __name__.rpartition(".core.")[0]
-"""The package that holds this copy of the code. For a hash it is written `_own_copy`, in a name `mechanisms`."""
+"""The package of this copy of the code. Hashes replace it by `_own_copy`, and names by `mechanisms`."""
 
 NAME = "mechanisms"
 

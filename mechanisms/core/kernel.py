@@ -112,7 +112,7 @@ class Kernel(Mechanism):
 
     @cached_property
     def sums(self) -> NDArray[np.int64]:
-        """The running sums of each row but the last one, shape (rows, outcomes − 1)."""
+        """The running sums of each row, without the last sum, shape (rows, outcomes − 1)."""
         return np.cumsum(np.array(self.rows, dtype=np.int64), axis=1)[:, :-1]
 
 

@@ -36,12 +36,12 @@ class LocalQuery(Query[int]):
 
     @abstractmethod
     def sensitivities(self, data: Any) -> Iterable[int]:
-        """Return A_0, A_1, A_2, …, in steps; after the end of a finite sequence, every A_k is `stability`."""
+        """Return A_0, A_1, A_2, …, in steps. If the sequence ends, all further A_k are `stability`."""
 
 
 @dataclass(frozen=True)
 class OfBounded(LocalQuery):
-    """A query on records, each clamped to public bounds and rounded to a grid by itself, half a step upward."""
+    """A query on records. Each record is clamped to public bounds and rounded by itself to a grid, ties upward."""
 
     lower: Fraction
     upper: Fraction
@@ -58,12 +58,12 @@ class OfBounded(LocalQuery):
 
     @property
     def ends(self) -> tuple[int, int]:
-        """The bounds, in steps from 0."""
+        """The lower and the upper bound, in steps from 0."""
         return self.grid.steps_of("lower", self.lower), self.grid.steps_of("upper", self.upper)
 
     @property
     def stability(self) -> int:
-        """W, the steps between the bounds."""
+        """W, the number of steps between the bounds."""
         return self.ends[1] - self.ends[0]
 
 
@@ -120,7 +120,7 @@ class Median(OfBounded):
         return int(ordered[(len(ordered) - 1) // 2])
 
     def sensitivities(self, data: Any) -> Iterator[int]:
-        """Yield A_k for each k < n, but stop after one that is the whole range; this takes up to n²/2 differences."""
+        """Yield A_0, …, A_{n−1}, but stop after one that equals `stability`. It takes up to n²/2 differences."""
         ordered = np.sort(self.records.each(data))
         size, (low, high) = len(ordered), self.ends
         padded = np.concatenate([np.full(size + 1, low), ordered, np.full(size + 1, high)])

@@ -35,7 +35,7 @@ def ratio(total: Mechanism, count: Mechanism, lower: Number, upper: Number, orig
 
 @dataclass(frozen=True)
 class WithOrigins:
-    """The total of the records, from a released total of record − lower and the public number of records."""
+    """Computes the total of the records from a released total of record − `lower` and the public number of records."""
 
     lower: float
 
@@ -59,7 +59,7 @@ class Share:
 
 @dataclass(frozen=True)
 class PointAt:
-    """The grid point a released number of steps above the public point `first` (in steps); it must be on the grid."""
+    """Computes the grid point `first` + released, both in steps; `first` is public, and the sum must be on the grid."""
 
     first: int
     grid: Grid

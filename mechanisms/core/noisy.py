@@ -102,5 +102,5 @@ class Shifted:
 
 
 def noisy(query: Query[Any], law: Callable[[Fraction], Law], epsilon: Number) -> Noisy:
-    """Return the query with noise of law(stability/ε), the scale in steps: ε-DP, for a Laplace law."""
+    """Return the query's value plus noise of law(stability/ε), a scale in steps. It is ε-DP if `law` is Laplace."""
     return Noisy(query, law(query.stability / positive("epsilon", epsilon)))

@@ -61,7 +61,7 @@ class PermuteAndFlip(OfQuery):
 
 
 def first_up(utilities: tuple[float | Fraction, ...], rate: mpq, bits: RandomBits) -> int:
-    """Return the first outcome, in random order, whose coin comes up: with probability e^(−rate·(max u − u))."""
+    """Return the first outcome, in random order, whose coin comes up; P[coin comes up] = e^(−rate·(max u − u))."""
     waiting, best = list(range(len(utilities))), mpq(max(utilities))
     while True:
         position = bits.call(uniform_below, len(waiting))

@@ -69,7 +69,7 @@ def vector(name: str, numbers: Any) -> NDArray[Any] | list[Fraction | float]:
 
 
 def are_doubles(numbers: NDArray[Any]) -> bool:
-    """Whether all numbers of a float64, int64 or uint64 array are doubles; integers beyond ±2^53 count as not."""
+    """Whether a float64, int64 or uint64 array holds only exact doubles; False if an integer is beyond ±2^53."""
     if numbers.dtype == np.float64 or not numbers.size:
         return True
     return int(numbers.min()) >= -_EXACT_INTEGERS and int(numbers.max()) <= _EXACT_INTEGERS

@@ -78,7 +78,7 @@ class RankScores(Scores):
         return -distances
 
     def _places(self, numbers: NDArray[Any] | list[Fraction | float]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return for each record how many candidates are less than it, and how many are not above it."""
+        """Return, for each record, the number of candidates below it, and the number of candidates not above it."""
         if isinstance(numbers, list) or numbers.dtype != np.float64:
             exact = numbers if isinstance(numbers, list) else map(Fraction, numbers.tolist())
             kept = [clamped(number, self.first, self.last, missing=self.first) for number in exact]

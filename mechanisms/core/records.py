@@ -106,12 +106,12 @@ class Total(Query[int]):
         return max(move for relation, move in moves.items() if relation in self.relation)
 
     def each(self, data: Any) -> NDArray[np.int64]:
-        """Return what each record adds, in steps, shape (n,)."""
+        """Return the number that each record adds to the sum, in steps, shape (n,)."""
         origin = self.lower if self.above_lower else Fraction(0)
         return self.grid.nearest_each(_within(vector("records", data), self.lower, self.upper, origin))
 
     def of(self, data: Any) -> int:
-        """Return the sum of what the records add, in steps."""
+        """Return the sum over all records, in steps."""
         steps = self.each(data)
         high = steps >> _LOW_BITS
         low = steps & (1 << _LOW_BITS) - 1
@@ -195,7 +195,7 @@ class Histogram(Query[NDArray[np.int64]]):
 
 @dataclass(frozen=True)
 class Counts(Query[NDArray[np.int64]]):
-    """Counts that the caller computed, as a histogram without a list of cells; one record moves one count by 1."""
+    """Counts that the caller computed, one for each cell of a histogram; one record moves one count by 1."""
 
     relation: ClassVar[Relation] = "answers"
     grid: ClassVar[Grid] = Grid(0)
@@ -215,10 +215,10 @@ def require_records(relation: str) -> None:
 def _within(
     numbers: NDArray[Any] | list[Fraction | float], lower: Fraction, upper: Fraction, origin: Fraction
 ) -> NDArray[Any] | list[Fraction]:
-    """Clamp each number to the bounds, a NaN to the lower one, and subtract the origin.
+    """Return each number, clamped to the bounds (a NaN to the lower one), minus the origin.
 
-    If the origin is not 0, each number is first rounded to the nearest double, whatever type the others have. It
-    stays within the bounds, because they are doubles and rounding is monotone.
+    If the origin is not 0, each number is rounded to the nearest double before the subtraction, whatever type the
+    others have. It stays within the bounds, because they are doubles and rounding is monotone.
     """
     if isinstance(numbers, list) or numbers.dtype != np.float64:
         values = numbers if isinstance(numbers, list) else [Fraction(number) for number in numbers.tolist()]

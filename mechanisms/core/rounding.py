@@ -16,7 +16,7 @@ _CLAIM_BITS = 128
 
 
 def rounding(precision: int) -> tuple[gmpy2.context, gmpy2.context]:
-    """Return fresh MPFR contexts (one can't be entered twice at a time) of `precision` bits that round down and up."""
+    """Return new MPFR contexts of `precision` bits that round down and up; none can be entered twice at once."""
     return (
         gmpy2.context(precision=precision, round=gmpy2.RoundDown),
         gmpy2.context(precision=precision, round=gmpy2.RoundUp),

@@ -43,7 +43,7 @@ class PoissonSample(Mechanism):
         return _amplified(self.mechanism, self.rate)
 
     def prepared(self, data: Any) -> OneByOne:
-        """Keep the records, all of which the mechanism must accept; see `Mechanism.prepared`."""
+        """Check that the mechanism accepts all records, and keep them; see `Mechanism.prepared`."""
         records = list(data)
         self.mechanism.prepared(records)  # what is refused at once must not tell who is in the sample
         return OneByOne(lambda bits: self._sampled(records, bits))
@@ -78,7 +78,7 @@ class FixedSample(Mechanism):
         return _amplified(self.mechanism, Fraction(self.size, self.records))
 
     def prepared(self, data: Any) -> OneByOne:
-        """Keep the records, all of which the mechanism must accept; see `Mechanism.prepared`."""
+        """Check that the mechanism accepts all records, and keep them; see `Mechanism.prepared`."""
         records = list(data)
         if len(records) != self.records:
             raise ValueError(f"there must be {self.records} records, their public number, not {len(records)}")

@@ -92,7 +92,7 @@ class Select(OfQuery):
 
     @cached_property
     def steps(self) -> float:
-        """The fall of a weight per unit of utility, in steps of 2^−17 octave; see `steps_of`."""
+        """How many steps of 2^−17 octave a weight falls per unit of utility; see `steps_of`."""
         return steps_of(self.rate)
 
     def prepared(self, data: Any, width: int = FINE) -> Selection:
@@ -160,7 +160,7 @@ class Selection:
         return ends
 
     def alike(self, total: Any) -> Any:
-        """Return m, the words of each interval, for a row whose sum of L is `total`; for arrays, elementwise."""
+        """Return m, the number of words of an interval, in a row whose sum of L is `total`; elementwise on arrays."""
         return _LAST_WORD // (total + (total >> self.width) + 4 * self.outcomes)
 
     @cached_property
@@ -206,7 +206,7 @@ class Selection:
     def _complete(
         self, selected: NDArray[np.int64], words: NDArray[np.uint64], rows: NDArray[np.int64], bits: RandomBits
     ) -> None:
-        """Replace each entry of `selected` beyond the last outcome by what its word selects, or by a new draw."""
+        """Replace each entry of `selected` beyond the last outcome by the outcome of its word, or by a new draw."""
         if selected.max(initial=0) < self.outcomes:
             return
         for place in np.flatnonzero(selected == self.outcomes).tolist():
@@ -248,7 +248,7 @@ def rate_of(epsilon: Fraction, query: Scores) -> mpq:
 
 
 def steps_of(rate: mpq) -> float:
-    """Return the fall of a weight per unit of utility, in steps of 2^−17 octave, rounded up by at most a part in 2^48.
+    """Return how many steps of 2^−17 octave a weight falls per unit of utility, rounded up by at most a part in 2^48.
 
     It is raised by a part in 2^50, so that a product with it stays above the truth after two roundings.
     """

@@ -127,7 +127,7 @@ class Levelled:
 
 
 def _level(weights: Weights, levels: tuple[int, ...], counts: tuple[int, ...], bits: RandomBits) -> int | None:
-    """Draw a level in proportion to weight times count, or REJECTED, by halving [0, 2^k) until the bits decide.
+    """Return a level, drawn in proportion to weight times count, or REJECTED; it halves [0, 2^k) until bits decide.
 
     The lower end of the interval only rises, so that one pass over the running sums serves all the bits.
     """
@@ -220,7 +220,7 @@ class Tickets:
     in a cache.
 
     Args:
-        outcomes: how many there are.
+        outcomes: the number of outcomes.
         precision: no weight is more than 2^precision.
         spare: as for `SelectFixedWork`.
     """

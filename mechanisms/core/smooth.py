@@ -72,6 +72,6 @@ class Smooth(OfQuery):
 
 
 def smooth(query: LocalQuery, epsilon: Number, delta: Number) -> Smooth:
-    """Return a query with noise scaled to a smooth bound on its local sensitivity: (ε, δ)-DP."""
+    """Return the query's value plus noise scaled to a smooth bound on its local sensitivity: (ε, δ)-DP."""
     loss = positive("epsilon", epsilon)
     return Smooth(query, loss, math.ceil(2 * log_above(2 / failure_probability(delta)) / loss))

@@ -98,7 +98,7 @@ class Snap:
 
     @property
     def spread(self) -> int:
-        """About how far outcomes are from 0."""
+        """The approximate distance of outcomes from 0, for a guess."""
         return 1
 
     def rough_tail(self, outcome: int) -> int:

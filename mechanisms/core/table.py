@@ -39,7 +39,7 @@ _KEPT = 64
 
 
 class Slot(NamedTuple):
-    """Words with the same first bits: below `threshold` they are for the cell at `lower`, else the one at `upper`."""
+    """Words with the same first bits: those below `threshold` get the cell that starts at `lower`, others `upper`."""
 
     threshold: int
     upper: int
@@ -101,9 +101,9 @@ class Table:
         tells which is the greater one.
 
         Args:
-            words: the words.
-            slots: scratch space for as many numbers, overwritten.
-            noise: the array to write the noise of each word to.
+            words: the words of 64 bits.
+            slots: scratch space of the same length, which is overwritten.
+            noise: the array to which the noise of each word is written.
         """
         np.right_shift(words, np.uint64(WORD - self._slot_bits), out=slots)
         places, signed = slots.view(np.int64), words.view(np.int64)

@@ -90,7 +90,7 @@ class AboveThreshold(Mechanism):
 
 @dataclass(frozen=True)
 class Stream:
-    """Draws outputs for one stream of answers, in steps; each `Noise` draws the noise that its name says."""
+    """Draws outputs for one stream of answers, in steps, with noise for the threshold, the answers and the values."""
 
     term: AboveThreshold
     steps: NDArray[np.int64]
@@ -168,7 +168,7 @@ class KeysAbove(Mechanism):
 
 @dataclass(frozen=True)
 class Tally:
-    """How many people have each key, in the order of the keys' code points."""
+    """Draws outputs from the number of people with each key; keys are in the order of their code points."""
 
     keys: tuple[str, ...]
     counts: tuple[int, ...]

@@ -27,7 +27,7 @@ def exact_exponential(
     monotone: bool = False,
     utility_range: tuple[Number, Number] = WIDEST_RANGE,
 ) -> Select:
-    """Select an outcome with probability exactly proportional to exp(ε·u/(2Δu)): ε-DP."""
+    """Return a mechanism that selects an outcome with probability exactly proportional to exp(ε·u/(2Δu)): ε-DP."""
     return Select(utilities(sensitivity, utility_range, monotone), positive("epsilon", epsilon))
 
 
@@ -45,7 +45,7 @@ def exact_exponential_zcdp(
 def exact_exponential_base2(
     *, eta: BaseTwoEta, utility_range: tuple[Number, Number], sensitivity: Number = 1, monotone: bool = False
 ) -> SelectBase2:
-    """Select an outcome with probability proportional to 2^(η·u/Δu): (2·ln 2·η)-DP, or half of it if monotone.
+    """Return a mechanism that selects in proportion to 2^(η·u/Δu): (2·ln 2·η)-DP, or half of it if monotone.
 
     When u/Δu is not an integer, the law is the average over its random roundings.
     """
@@ -61,7 +61,7 @@ def exact_exponential_fixed_work(
     steps: int = 1,
     precision: int = 64,
 ) -> SelectFixedWork:
-    """Select about in proportion to exp(ε·u/(2Δu)), with the same bits and operations for all utilities: ε-DP."""
+    """Return a mechanism that selects about as `exact_exponential`, by the same work for all utilities: ε-DP."""
     exact = positive("epsilon", epsilon)
     rate = exact * (1 - _RESERVED) / count("steps", steps)
     eta = BaseTwoEta.from_epsilon(rate, y=_DECAY_BITS, monotone=monotone)

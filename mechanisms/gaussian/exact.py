@@ -54,7 +54,7 @@ def exact_fixed_work_gaussian(
 
 
 def _row(tails: Sequence[int], place: int) -> tuple[int, ...]:
-    """Return how many words each point of the range gets, for an answer at this place in it."""
+    """Return the number of words of each point of the range, for the answer at index `place` of the range."""
     below = [(1 << WORD) - tails[place - point] for point in range(1, place + 1)]  # words of that point or more
     edges = [1 << WORD, *below, *tails[: len(tails) - place], 0]
     return tuple(words - following for words, following in pairwise(edges))

@@ -38,11 +38,11 @@ class Adversary:
     unit: Fraction
 
     def __call__(self, seen: Sequence[bool], left: Fraction) -> Response | None:
-        """Ask the next question; None ends the session."""
+        """Return the next question, a randomized response; None ends the session."""
         return next((Response(price * self.unit) for price in offers(seen) if price * self.unit <= left), None)
 
 
 def exact_query_session(*, epsilon: Number) -> Session:
-    """Return the session with this adversary: it is answered while the total price is within the budget ε."""
+    """Return the session with this adversary; questions are answered while their total price is within the budget ε."""
     budget = positive("epsilon", epsilon)
     return Session(Adversary(budget / BUDGET), budget, "bit")

@@ -30,29 +30,29 @@ WHOLE_NUMBERS = Grid(0)
 
 
 def exact_discrete_laplace(*, epsilon: Number, sensitivity: Number = 1, grid: Grid) -> Noisy:
-    """Return the rounded answer plus noise n of P[n] ∝ e^(−|n|/s), s = ⌈Δ/step⌉/ε, in steps: ε-DP."""
+    """Return a mechanism that adds noise n to the rounded answer, P[n] ∝ e^(−|n|/s), s = ⌈Δ/step⌉/ε, in steps: ε-DP."""
     return noisy(Answer(positive("sensitivity", sensitivity), grid), DiscreteLaplace, epsilon)
 
 
 def exact_rounded_laplace(*, epsilon: Number, sensitivity: Number = 1, grid: Grid) -> Noisy:
-    """Return the rounded answer plus ideal Laplace noise of scale s = ⌈Δ/step⌉/ε steps, rounded to steps: ε-DP."""
+    """Return a mechanism that adds ideal Laplace noise of scale ⌈Δ/step⌉/ε steps, then rounds to steps: ε-DP."""
     return noisy(Answer(positive("sensitivity", sensitivity), grid), RoundedLaplace, epsilon)
 
 
 def exact_histogram(*, epsilon: Number) -> Noisy:
-    """Return counts, each with its own discrete Laplace noise of scale 1/ε: ε-DP if one count differs by 1."""
+    """Return a mechanism that adds discrete Laplace noise of scale 1/ε to each count: ε-DP if one differs by 1."""
     return noisy(Counts(), DiscreteLaplace, epsilon)
 
 
 def exact_randomized_response(*, epsilon: Number) -> Response:
-    """Return the truth of one bit with probability e^ε/(1 + e^ε), and its opposite otherwise: ε-DP."""
+    """Return a mechanism that releases a bit with probability e^ε/(1 + e^ε), else its opposite: ε-DP."""
     return Response(positive("epsilon", epsilon))
 
 
 def exact_laplace_on_grid(
     *, epsilon: Number, lower: Number, upper: Number, grid: Grid, sensitivity: Number = 1, ratio_bits: int = 16
 ) -> Mapped:
-    """Return a point of a finite grid, chosen with probability in proportion to ratio^(|answer − point|/Δ).
+    """Return a mechanism that selects a point of a finite grid in proportion to ratio^(|answer − point|/Δ).
 
     The ratio is e^(−ε/2), rounded up to `ratio_bits` bits, so that the claim is ε or a little less.
     """
@@ -63,26 +63,26 @@ def exact_laplace_on_grid(
 
 
 def exact_snapping(*, epsilon: Number, sensitivity: Number = 1, bound: Number) -> Snapped:
-    """Return the clamped answer with ideal Laplace noise, rounded to a multiple of Λ and clamped again: ε-DP."""
+    """Return a mechanism that adds Laplace noise to the clamped answer, rounds to multiples of Λ, and clamps: ε-DP."""
     return Snapped(positive("sensitivity", sensitivity), positive("epsilon", epsilon), rational("bound", bound))
 
 
 def exact_two_sided_geometric(
     *, epsilon: Number, lower: Number, upper: Number, sensitivity: Number = 1, grid: Grid = WHOLE_NUMBERS
 ) -> Kernel:
-    """Return the answer with two-sided geometric noise, clamped to a public range, by the same work each time: ε-DP."""
+    """Return a mechanism that adds two-sided geometric noise and clamps to a public range, by fixed work: ε-DP."""
     query = Answer(positive("sensitivity", sensitivity), grid)
     # Below e^(ε/d) by more than a logarithm of 128 bits is rounded up by.
     ratio = (1 - Fraction(1, 1 << 100)) / exp_above(-positive("epsilon", epsilon) / query.stability)
     first, length = _range(lower, upper, grid)
 
     def words(middle: int) -> list[int]:
-        """Return the words of noise 0, 1, …, R − 1 if `middle` are for 0, and the least number for R or more."""
+        """Return how many words noise 0 (`middle`), 1, …, R − 1 get, and the least number for R or more."""
         steps = list(accumulate(repeat(ratio, length - 1), lambda each, r: math.ceil(each / r), initial=middle))
         return [*steps, math.ceil(steps[-1] / (ratio - 1))]
 
     def spare(middle: int) -> int:
-        """Return how many of all words are left over if noise 0 has `middle`; negative if there are too few."""
+        """Return how many words are left over if noise 0 gets `middle`; negative if there are too few."""
         return (1 << MOST_BITS) + middle - 2 * sum(words(middle))
 
     middle = 2 * (bisect_left(range(2, 1 << MOST_BITS, 2), True, key=lambda middle: spare(middle) < 0))
@@ -93,7 +93,7 @@ def exact_two_sided_geometric(
 
 
 def exact_dyadic_geometric(*, ratio: Number, lower: Number, upper: Number, grid: Grid = WHOLE_NUMBERS) -> Kernel:
-    """Return an answer of sensitivity one step plus geometric noise of a dyadic ratio q = x/2^y: ln(1/q)-DP.
+    """Return a mechanism that adds geometric noise of a dyadic ratio q = x/2^y, for sensitivity one step: ln(1/q)-DP.
 
     For m ≥ 1 the noise N has P[N ≥ m] = P[N ≤ −m] = A·q^m, where A is 1/(1 + q) rounded up to
     2y + 2 bits. All probabilities are multiples of 2^−W, W = y·(R + 2) + 2, if the range is R steps long.
@@ -108,7 +108,7 @@ def exact_dyadic_geometric(*, ratio: Number, lower: Number, upper: Number, grid:
 
 
 def _range(lower: Number, upper: Number, grid: Grid) -> tuple[int, int]:
-    """Return where a public range starts, and its length R, in steps."""
+    """Return the start and the length R of a public range, in steps."""
     first, last = grid.steps_of("lower", lower), grid.steps_of("upper", upper)
     if not first < last:
         raise ValueError(f"upper must be above lower = {lower}, not {upper}")
@@ -116,7 +116,7 @@ def _range(lower: Number, upper: Number, grid: Grid) -> tuple[int, int]:
 
 
 def _rows(words: list[int]) -> tuple[tuple[int, ...], ...]:
-    """Return the rows of a `Kernel` for clamped symmetric noise: `words` is for noise 0, 1, …, R − 1, and R or more."""
+    """Return the rows of a `Kernel` for clamped symmetric noise; `words` counts words of noise 0, 1, …, R − 1, ≥ R."""
     length = len(words) - 1
     tails = list(accumulate(reversed(words)))[::-1]  # of noise 0, 1, …, R or more
     return tuple(

@@ -32,7 +32,7 @@ from mechanisms.core.tested import Tested, propose_test_release
 
 
 def exact_sum_over_count(*, epsilon: Number, lower: Number, upper: Number, grid: Grid) -> Mapped:
-    """Return the noisy sum over the noisy count, half of ε each: ε-DP if a record is added or removed."""
+    """Return a mechanism for a noisy sum over a noisy count, half of ε each: ε-DP if a record is added or removed."""
     half = positive("epsilon", epsilon) / 2
     total = Total(rational("lower", lower), rational("upper", upper), grid, above_lower=True)
     noisy_total, noisy_count = noisy(total, DiscreteLaplace, half), noisy(Count(), DiscreteLaplace, half)
@@ -47,7 +47,7 @@ def exact_ptr_mean(
 
 
 def exact_smooth_mean(*, epsilon: Number, delta: Number, lower: Number, upper: Number, grid: Grid) -> Smooth:
-    """Return the mean with noise scaled to its smooth sensitivity: (ε, δ)-DP if a record is added or removed."""
+    """Return a mechanism that adds smooth-sensitivity noise to the mean: (ε, δ)-DP if a record is added or removed."""
     return smooth(Mean(rational("lower", lower), rational("upper", upper), grid), epsilon, delta)
 
 
@@ -62,7 +62,7 @@ def exact_sample_aggregate(
     grid: Grid,
     named: bool = True,
 ) -> Mapped:
-    """Return the noisy mean of a statistic over chunks of people: ε-DP if a person is added or removed.
+    """Return a mechanism for a noisy mean of a statistic over chunks of people: ε-DP if a person is added or removed.
 
     If `named`, records are pairs (person, value). Otherwise each record is a value, and a person of its own.
     """

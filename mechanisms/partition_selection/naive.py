@@ -28,7 +28,7 @@ def naive_partition_selection(
 def naive_partition_selection_sorted(
     keys: Iterable[str], trials: int, rng: np.random.Generator, *, epsilon: float, delta: float
 ) -> list[dict[str, float]]:
-    """Do the same with sorted keys; the low bits of a noisy count still tell the true count.
+    """Do as `naive_partition_selection`, but sort the keys; the low bits of a noisy count still tell the true count.
 
     Arguments and result as in `naive_partition_selection`.
     """

@@ -11,6 +11,6 @@ from mechanisms.core.select import Select
 
 
 def exact_quantile(*, epsilon: Number, quantile: Number, lower: Number, upper: Number, grid: Grid) -> Mapped:
-    """Return a candidate, selected by its distance in rank from the quantile: ε-DP if a record is added or removed."""
+    """Return a mechanism that selects a candidate by its distance in rank: ε-DP if a record is added or removed."""
     ranks = RankScores(rational("quantile", quantile), rational("lower", lower), rational("upper", upper), grid)
     return Mapped(Select(ranks, positive("epsilon", epsilon)), PointAt(ranks.origin, grid))

@@ -98,7 +98,7 @@ class MedianScores(RankScores):
 def naive_quantile_half_sensitivity(
     *, epsilon: Number, quantile: Number, lower: Number, upper: Number, grid: Grid
 ) -> Mapped:
-    """Return a candidate, drawn exactly, with the sensitivity of the median whatever the quantile is.
+    """Return a mechanism that selects a candidate exactly, but with the median's sensitivity for every quantile.
 
     It is built like its exact twin and has the same claim, but no rule of `core` covers its utilities. Arguments as in
     `mechanisms.quantile.exact.exact_quantile`.
@@ -125,7 +125,7 @@ def _utilities(ends: Ends, quantile: float) -> NDArray[np.float64]:
 
 
 def _weights(ends: Ends, rate: float, quantile: float) -> NDArray[np.float64]:
-    """Return weights in proportion to width·exp(rate·u), of which the largest is 1."""
+    """Return weights in proportion to width·exp(rate·u), scaled so that the largest is 1."""
     with np.errstate(divide="ignore"):
         logarithms = np.log(np.diff(ends)) + rate * _utilities(ends, quantile)
     weights: NDArray[np.float64] = np.exp(logarithms - logarithms.max())

@@ -13,19 +13,19 @@ from mechanisms.core.sample import FixedSample, PoissonSample, spent_on_sample
 
 
 def exact_poisson_count(*, epsilon: Number, rate: Number) -> PoissonSample:
-    """Return a noisy count of the yeses in a Poisson sample of the records: ε-DP."""
+    """Return a mechanism that releases a noisy count of the yeses in a Poisson sample of the records: ε-DP."""
     share = rational("rate", rate)
     spent = spent_on_sample(positive("epsilon", epsilon), share)
     return PoissonSample(noisy(CountFrom(), DiscreteLaplace, spent), share)
 
 
 def exact_sampled_count(*, epsilon: Number, size: int, records: int) -> FixedSample:
-    """Return a noisy count of the yeses in a sample of a given size, drawn without replacement: ε-DP."""
+    """Return a mechanism that counts, with noise, the yeses in a sample of a given size, without replacement: ε-DP."""
     share = Fraction(count("size", size), count("records", records))
     spent = spent_on_sample(positive("epsilon", epsilon), share)
     return FixedSample(noisy(CountFrom(relation="substitute"), DiscreteLaplace, spent), size, records)
 
 
 def exact_shuffled_response(*, flip: Number, people: int, epsilon: Number) -> ShuffledResponse:
-    """Flip each answer with a given probability, then put all of them into uniformly random order."""
+    """Return a mechanism that flips each answer with a probability, then puts all into uniformly random order."""
     return ShuffledResponse(rational("flip", flip), people, positive("epsilon", epsilon))

@@ -29,12 +29,12 @@ from mechanisms.core.term import Relation
 def exact_bounded_sum(
     *, epsilon: Number, lower: Number, upper: Number, grid: Grid, relation: Relation = "add-remove or substitute"
 ) -> Noisy:
-    """Return the sum of the records with discrete Laplace noise, a point of the grid."""
+    """Return a mechanism that adds discrete Laplace noise to the sum of the records; outputs are points of the grid."""
     return noisy(Total(rational("lower", lower), rational("upper", upper), grid, relation), DiscreteLaplace, epsilon)
 
 
 def exact_narrow_sum(*, epsilon: Number, lower: Number, upper: Number, grid: Grid) -> Mapped:
-    """Return the sum of records of a narrow range far from 0; neighbours substitute a record.
+    """Return a mechanism for a noisy sum of records of a narrow range far from 0; neighbours substitute a record.
 
     Steps are counted from `lower`, as from 0 a record would be more steps than a double holds. n·`lower` is added
     afterwards: n is public. The bounds are doubles whose difference is a point of the grid.
@@ -46,7 +46,7 @@ def exact_narrow_sum(*, epsilon: Number, lower: Number, upper: Number, grid: Gri
 def exact_bounded_mean(
     *, epsilon: Number, lower: Number, upper: Number, grid: Grid, relation: Relation = "add-remove or substitute"
 ) -> Mapped:
-    """Return the noisy sum over the noisy count, half of ε each, clamped to the bounds.
+    """Return a mechanism that divides a noisy sum by a noisy count, half of ε each, and clamps to the bounds.
 
     If neighbours substitute a record, their number is public, and the sum gets all of ε.
     """

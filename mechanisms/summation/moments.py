@@ -68,13 +68,13 @@ class AboutMean:
     centre: float
 
     def __call__(self, released: tuple[Any, Any]) -> Any:
-        """Return the variance, or the variances."""
+        """Return the variance, elementwise on arrays."""
         square, mean = released
         return np.maximum(square - (mean - self.centre) ** 2, 0.0)
 
 
 def exact_variance(*, epsilon: Number, lower: Number, upper: Number, grid: Grid) -> Mapped:
-    """Return the noisy variance from two noisy means, ε/2 each; n is public, and neighbours replace one record."""
+    """Return a mechanism for the variance, by two noisy means, ε/2 each; n is public; neighbours replace a record."""
     low, high, loss = rational("lower", lower), rational("upper", upper), positive("epsilon", epsilon)
     square = sum_of_squares(lower=low, upper=high, centre=(low + high) / 2, grid=grid, relation="substitute")
     mean_square = ratio(noisy(square, DiscreteLaplace, loss / 2), Size(), 0, ((high - low) / 2) ** 2)
@@ -94,7 +94,7 @@ class AgreeingPairs:
 
 
 def exact_agreeing_pairs(*, epsilon: Number, cells: Sequence[Hashable], relation: Relation = "add-remove") -> Mapped:
-    """Return how many pairs of records are in the same cell, computed from the noisy counts of public cells: ε-DP."""
+    """Return a mechanism that estimates how many pairs of records share a cell, from noisy counts of cells: ε-DP."""
     query, loss = Histogram(tuple(cells), relation), positive("epsilon", epsilon)
     falloff = math.exp(-float(loss / query.stability))
     variance = 2 * falloff / (1 - falloff) ** 2
@@ -102,5 +102,5 @@ def exact_agreeing_pairs(*, epsilon: Number, cells: Sequence[Hashable], relation
 
 
 def pairs_by_place(places: Sequence[Any]) -> list[tuple[Any, Any]]:
-    """Pair the places 0 and 1, 2 and 3, …; their number is public and even, and an absent person is None."""
+    """Return the pairs of places 0 and 1, 2 and 3, …; an absent person is None. Their number is public and even."""
     return list(zip(places[::2], places[1::2], strict=True))

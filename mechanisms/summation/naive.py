@@ -20,7 +20,7 @@ from mechanisms.core.numbers import count, positive
 from mechanisms.core.term import Relation
 
 Summation = Callable[[NDArray[np.float64]], float]
-"""Adds up a vector of records."""
+"""A function that adds up a vector of records."""
 
 
 def sequential_sum(records: NDArray[np.float64]) -> float:

@@ -58,7 +58,7 @@ def sample_by_rejection(weights: Weights, bits: RandomBits) -> int:
 
 
 def sample_by_bisection(weights: Weights, bits: RandomBits) -> int:
-    """Halve the range of the draw until it lies within one weight's share, or beyond the total (Algorithm 3).
+    """Return an index, by halving the draw's range until it is in one weight's share or beyond the total (Algorithm 3).
 
     The range's lower end only ever rises, so one pass over the running sums serves all the bits.
     """
@@ -80,7 +80,7 @@ def _bisected(weights: Weights, bits: RandomBits) -> int | None:
 
 
 def sample_by_rejection_rounds(weights: Weights, bits: RandomBits, *, rounds: int) -> int:
-    """Draw at least `rounds` times and keep the first draw below the total (Algorithm 4).
+    """Return the index of the first draw below the total, after at least `rounds` draws (Algorithm 4).
 
     `partial(sample_by_rejection_rounds, rounds=…)` is a `Sampler`. Only the rounds beyond the
     minimum are alike, so only these are drawn by `uniform_below`.
