@@ -9,7 +9,6 @@ import shutil
 import sys
 import sysconfig
 import tomllib
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -46,17 +45,15 @@ def naive(answer, trials, rng):
 """
 COMMAND = "from attacklab.cli import main; main()"
 LINE = ("audit", "target.py:naive", "--kind", "noise", "--epsilon", "1")
-OFFLINE = {"PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_NO_CACHE_DIR": "1"}
-"""What keeps pip from a registry: hatchling is among what is installed here (for pip, 0 sets this option)."""
 
 needs_hatchling = pytest.mark.skipif(importlib.util.find_spec("hatchling") is None, reason="hatchling is not installed")
 
 
 def test_the_package_runs_as_a_module() -> None:
-    done = _run([sys.executable, "-m", "attacklab", "--help"], ROOT)
+    done = run([sys.executable, "-m", "attacklab", "--help"])
     assert done.returncode == 0
     assert "audit" in done.stdout
-    mistyped = _run([sys.executable, "-m", "attacklab", "audti"], ROOT)
+    mistyped = run([sys.executable, "-m", "attacklab", "audti"])
     assert (mistyped.returncode, mistyped.stdout) == (2, "")
 
 
@@ -75,20 +72,38 @@ def test_two_builds_from_two_folders_have_equal_bytes(tmp_path: Path, kind: str)
     assert hashlib.sha256(first.read_bytes()).digest() == hashlib.sha256(again.read_bytes()).digest()
 
 
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of the wheel, in a folder of their own."""
+    folder = tmp_path_factory.mktemp("wheel")
+    wheel = built(copied_tree(folder / "tree", reverse=False), "wheel", folder / "dist")
+    shutil.unpack_archive(wheel, folder / "installed", "zip")
+    return folder / "installed"
+
+
 @needs_hatchling
-def test_the_wheel_holds_the_instrument_alone_and_its_script_runs(tmp_path: Path) -> None:
-    wheel = built(copied_tree(tmp_path / "tree", reverse=False), "wheel", tmp_path / "dist")
-    with zipfile.ZipFile(wheel) as archive:
-        names = archive.namelist()
-        archive.extractall(tmp_path / "installed")
-    assert {name.split("/")[0].partition("-")[0] for name in names} == {"attacklab"}
-    assert {"attacklab/__main__.py", "attacklab/py.typed"} <= set(names)
-    (entry,) = (tmp_path / "installed").glob("*.dist-info/entry_points.txt")
+def test_the_wheel_holds_the_instrument_alone_and_its_script_runs(installed: Path, tmp_path: Path) -> None:
+    assert {path.name.partition("-")[0] for path in installed.iterdir()} == {"attacklab"}
+    assert (installed / "attacklab" / "py.typed").is_file()
+    (entry,) = installed.glob("*.dist-info/entry_points.txt")
     module, function = re.findall(r"(?m)^attacklab = ([\w.]+):(\w+)$", entry.read_text("utf-8"))[0]
-    code = f"import sys; sys.argv = ['attacklab', '--help']; from {module} import {function}; {function}()"
-    done = _run([sys.executable, "-c", code], tmp_path, tmp_path / "installed")
+    done = _from_wheel(installed, tmp_path, f"from {module} import {function}; {function}()", "--help")
     assert done.returncode == 0, done.stderr
-    assert "audit" in done.stdout
+    listed = dict(re.findall(r"(?m)^  (\w+) +(.*)", done.stdout.partition("Commands:")[2]))
+    assert list(listed) == [command.name for command in COMMANDS]
+    assert [name for name, told in listed.items() if "(in a clone)" in told] == ["run", "demo", "challenge"]
+
+
+@needs_hatchling
+@pytest.mark.parametrize("words", [["challenge"], ["demo", "low_bits"], ["run", "low_bits"]])
+def test_what_needs_a_clone_says_so_in_one_line_and_ends_with_2(
+    installed: Path, tmp_path: Path, words: list[str]
+) -> None:
+    done = _from_wheel(installed, tmp_path, COMMAND, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("attacklab: no experiments/ in this folder; run it from a checkout of the lab's repository")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_citation_is_of_this_version_and_by_the_same_authors() -> None:
@@ -121,7 +136,7 @@ def test_the_container_builds_the_wheel_from_the_files_that_it_copies_and_runs_w
 
 
 def test_the_command_line_needs_nothing_that_draws_pages(tmp_path: Path) -> None:
-    done = _without_pages(tmp_path, COMMAND, *LINE, "--json", "found.json", "--sarif", "found.sarif")
+    done = _without_pages(tmp_path, *LINE, "--json", "found.json", "--sarif", "found.sarif")
     assert done.returncode == 1, done.stderr
     assert done.stdout.startswith("FAIL  naive")
     assert {path.name for path in tmp_path.iterdir()} == {"target.py", "found.json", "found.sarif"}
@@ -131,35 +146,10 @@ def test_the_command_line_needs_nothing_that_draws_pages(tmp_path: Path) -> None
     "words", [(*LINE, "--html", "page.html"), ("vectors", ".", "--exec", "true")], ids=["page", "vectors"]
 )
 def test_what_needs_the_extra_says_so_in_one_line_before_anything_runs(tmp_path: Path, words: tuple[str, ...]) -> None:
-    done = _without_pages(tmp_path, COMMAND, *words)
+    done = _without_pages(tmp_path, *words)
     assert (done.returncode, done.stdout) == (2, "")
     (line,) = done.stderr.strip().splitlines()
     assert line.endswith("which is not installed: in a clone, pip install '.[pages]'")
-
-
-@pytest.fixture(scope="module")
-def attacklab(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The script that the wheel installs."""
-    return str(_environment_with_wheel(tmp_path_factory.mktemp("wheel")) / "attacklab")
-
-
-def test_the_help_says_which_commands_need_a_clone(attacklab: str, tmp_path: Path) -> None:
-    listed = dict(
-        re.findall(r"(?m)^  (\w+) +(.*)", _outside([attacklab, "--help"], tmp_path).stdout.partition("Commands:")[2])
-    )
-    assert list(listed) == [command.name for command in COMMANDS]
-    assert [name for name, told in listed.items() if "(in a clone)" in told] == ["run", "demo", "challenge"]
-
-
-@pytest.mark.parametrize("words", [["challenge"], ["demo", "low_bits"], ["run", "low_bits"]])
-def test_what_needs_a_clone_says_so_in_one_line_and_ends_with_2(
-    attacklab: str, tmp_path: Path, words: list[str]
-) -> None:
-    done = _outside([attacklab, *words], tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("attacklab: no experiments/ in this folder; run it from a checkout of the lab's repository")
-    assert list(tmp_path.iterdir()) == []
 
 
 INCLUDED = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["only-include"]
@@ -184,45 +174,18 @@ def copied_tree(folder: Path, places: Sequence[str] = BUILT_FROM, *, reverse: bo
 
 def built(tree: Path, kind: str, folder: Path) -> Path:
     folder.mkdir(exist_ok=True)
-    done = _run([sys.executable, "-c", BUILD, str(tree), kind, str(folder)], tree)
+    done = run([sys.executable, "-c", BUILD, str(tree), kind, str(folder)], tree, SOURCE_DATE_EPOCH="1577836800")
     assert done.returncode == 0, done.stderr
     return folder / done.stdout.splitlines()[-1]
 
 
-def _run(command: list[str], cwd: Path, *path: Path) -> CompletedProcess[str]:
-    paths = os.pathsep.join([*map(str, path), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return run(command, cwd, SOURCE_DATE_EPOCH="1577836800", PYTHONPATH=paths)
-
-
-def _without_pages(folder: Path, code: str, *words: str) -> CompletedProcess[str]:
-    """Run code in a fresh interpreter in which the modules of the extra cannot be imported."""
+def _without_pages(folder: Path, *words: str) -> CompletedProcess[str]:
+    """Run the command line in a fresh interpreter in which the modules of the extra cannot be imported."""
     (folder / "target.py").write_text(TARGET)
-    return run([sys.executable, "-c", BLOCK + code, *words], folder, PYTEST_ADDOPTS="", PYTHONDONTWRITEBYTECODE="1")
+    return run([sys.executable, "-c", BLOCK + COMMAND, *words], folder, PYTEST_ADDOPTS="", PYTHONDONTWRITEBYTECODE="1")
 
 
-def _environment_without_lab(folder: Path) -> Path:
-    """Make an environment that has all packages of this one but attacklab; gives the folder of its programs."""
-    packages = folder / "packages"
-    packages.mkdir(parents=True)
-    for path in Path(sysconfig.get_path("purelib")).iterdir():
-        if "attacklab" not in path.name and path.name not in ("pip", "setuptools"):
-            (packages / path.name).symlink_to(path)
-    done = _outside([sys.executable, "-m", "venv", str(folder / "made")], folder)
-    assert done.returncode == 0, done.stderr
-    (site,) = (folder / "made").glob("[Ll]ib/**/site-packages")
-    (site / "packages.pth").write_text(f"{packages}\n", encoding="utf-8")
-    return folder / "made" / ("Scripts" if sys.platform == "win32" else "bin")
-
-
-def _environment_with_wheel(folder: Path) -> Path:
-    """Make such an environment with the wheel of this tree; gives the folder of its programs."""
-    programs = _environment_without_lab(folder)
-    tree = copied_tree(folder / "tree", reverse=False)
-    done = _outside([str(programs / "python"), "-m", "pip", "install", "--quiet", str(tree)], folder, **OFFLINE)
-    assert done.returncode == 0, done.stderr
-    return programs
-
-
-def _outside(command: Sequence[str], folder: Path, **more: str) -> CompletedProcess[str]:
-    """Run a program in a folder, without what points to this checkout."""
-    return run(command, folder, hidden=("PYTHONPATH", "VIRTUAL_ENV", "PYTHONHOME"), **more)
+def _from_wheel(installed: Path, folder: Path, code: str, *words: str) -> CompletedProcess[str]:
+    """Run code in an interpreter that reads no path to this checkout, with the packages that are installed here."""
+    paths = os.pathsep.join([str(installed), sysconfig.get_path("purelib")])
+    return run([sys.executable, "-S", "-c", code, *words], folder, hidden=("PYTHONHOME",), PYTHONPATH=paths)

@@ -15,6 +15,7 @@ from attacklab import (
     GaussianDP,
     NeighbouringPair,
     PrivacyClaim,
+    Records,
     Relation,
     Renyi,
     Target,
@@ -25,6 +26,7 @@ from attacklab import (
 from attacklab.align.costs import Cost, delta_of, exceeds, keeps
 from attacklab.align.examine import Examined, Status, examine
 from attacklab.align.pairs import pairs_of
+from attacklab.align.search import searched
 from attacklab.attacks import AlignmentAttack
 from attacklab.auditing.alignment import alignment
 from attacklab.draws import run, watching
@@ -171,6 +173,19 @@ def test_integer_domains_have_pairs(target: Target, least: int) -> None:
     pairs = list(pairs_of(target))
     assert len(pairs) >= least
     assert all(target.covers(pair) for pair in pairs)
+
+
+def test_the_pair_that_a_search_returns_is_the_smallest_one_that_is_too_dear() -> None:
+    """Records are eighths of 0 to 8; too dear are the pairs with two records from 3 on."""
+    target = Target.dataset(lambda *_: [0], epsilon=1.0, domain=Domain(shape=Records(), bounds=(0, 8)))
+    made = examined(ROWS[0].body, LONG, SHORT, PrivacyClaim(1.0))
+
+    def judged(pair: NeighbouringPair) -> Examined:
+        return replace(made, status=Status.VIOLATED if sum(pair.first >= 3) > 1 else Status.ALIGNED)
+
+    found = searched(target, NeighbouringPair(LONG, SHORT, Relation.ADD_REMOVE), judged, 200, lambda: False)
+    assert found is not None
+    assert (found.first.tolist(), found.second.tolist()) == ([3.0, 3.0], [3.0])
 
 
 @pytest.mark.slow

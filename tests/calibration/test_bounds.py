@@ -1,4 +1,4 @@
-"""Certified bounds agree with integrals, exhaustive sums and searches that other libraries compute."""
+"""Certified bounds agree with exhaustive sums and searches that other libraries compute."""
 
 import itertools
 import math
@@ -7,7 +7,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from scipy import integrate, stats
+from scipy import stats
 
 from attacklab.calibration import budgets, concentrated, gaussian, tails
 from attacklab.model.intervals import Interval
@@ -16,18 +16,6 @@ from attacklab.model.intervals import Interval
 def holds(interval: Interval, number: float, *, relative: float) -> bool:
     slack = abs(number) * relative
     return bool(interval.lower - slack <= number <= interval.upper + slack)
-
-
-@pytest.mark.parametrize(("epsilon", "sigma"), [(0.0, 1.0), (0.3, 2.0), (4.0, 0.4), (1e-9, 30.0)])
-def test_the_delta_of_the_gaussian_mechanism_is_an_integral(epsilon: float, sigma: float) -> None:
-    first, second = stats.norm(0, sigma), stats.norm(1, sigma)
-    crossing_point = 0.5 - epsilon * sigma**2
-
-    def positive_part(x: float) -> float:
-        return max(float(first.pdf(x) - math.exp(epsilon) * second.pdf(x)), 0.0)
-
-    integral, _ = integrate.quad(positive_part, crossing_point - 40 * sigma, crossing_point, limit=500, points=[0.0])
-    assert holds(gaussian.delta(epsilon, sigma, 1.0), integral, relative=1e-9)
 
 
 @pytest.mark.parametrize(("rho", "epsilon"), [(0.005, 1.0), (0.5, 9.0), (2.63, 17.0)])
@@ -83,12 +71,6 @@ def test_discrete_tails_are_sums_of_probabilities(scale: float, tail: int) -> No
             terms = {x: mpmath.exp(-((abs(x) / mpmath.mpf(scale)) ** power) / power) for x in range(-600, 601)}
             share = float(mpmath.fsum(terms[x] for x in terms if x > tail) / mpmath.fsum(terms.values()))
             assert holds(bound, share, relative=1e-15)
-
-
-@pytest.mark.parametrize("keys", [1, 3, 10])
-def test_the_delta_of_a_threshold_is_the_probability_that_any_key_appears(keys: int) -> None:
-    appears = sum(stats.dlaplace.pmf(x, 0.5) for x in range(4, 200))  # 1 + X ≥ 5, at scale 2
-    assert holds(tails.threshold_delta(tails.discrete_laplace, 2.0, 5, keys), 1 - (1 - appears) ** keys, relative=1e-12)
 
 
 @pytest.mark.parametrize("l0", [1, 2])

@@ -71,17 +71,6 @@ def test_a_draw_is_repeated(name: str) -> None:
     assert any(not np.array_equal(first.output, other.output) for other in others)
 
 
-def test_a_change_is_the_value_of_that_draw() -> None:
-    def release(x: float, rng: np.random.Generator) -> float:
-        return x + rng.laplace(0, 2.0) + rng.normal(0, 1.0)
-
-    with watching():
-        first = run(release, 1.0, Draws.fresh(3))
-        moved = run(release, 0.0, Draws.repeat(first, {0: first.draws[0].value + 1.0}))
-    assert moved.output == pytest.approx(first.output)
-    assert [draw.scale for draw in first.draws] == [2.0, 1.0]
-
-
 def test_what_the_recorded_run_did_not_draw_is_counted() -> None:
     def release(x: int, rng: np.random.Generator) -> list[float]:
         return [rng.laplace() for _ in range(x)]
@@ -112,40 +101,28 @@ def _kept(kept: dict[str, Any] = {}) -> Any:  # noqa: B006 - the flaw
     return kept.setdefault("rng", np.random.default_rng(42))
 
 
-FIXED: dict[str, Body] = {
-    "made in the run": lambda *_: np.random.default_rng(42).laplace(),
-    "made of the data": lambda x, _: np.random.default_rng(x).laplace(),
-    "jumped": lambda *_: np.random.Generator(np.random.PCG64(5).jumped()).laplace(),
-    "of the module": lambda *_: (np.random.seed(0), np.random.laplace())[1],
-    "of random": lambda *_: (random.seed(1), random.random())[1],
-    "held": lambda *_: HELD.laplace(),
-    "kept between runs": lambda *_: _kept().laplace(),
+SEEDED: dict[str, tuple[Body, bool]] = {
+    "made in the run": (lambda *_: np.random.default_rng(42).laplace(), True),
+    "made of the data": (lambda x, _: np.random.default_rng(x).laplace(), True),
+    "jumped": (lambda *_: np.random.Generator(np.random.PCG64(5).jumped()).laplace(), True),
+    "of the module": (lambda *_: (np.random.seed(0), np.random.laplace())[1], True),
+    "of random, seeded": (lambda *_: (random.seed(1), random.random())[1], True),
+    "held": (lambda *_: HELD.laplace(), True),
+    "kept between runs": (lambda *_: _kept().laplace(), True),
+    "the generator given": (lambda _, rng: rng.laplace(), False),
+    "its children": (lambda _, rng: rng.spawn(1)[0].laplace(), False),
+    "of the system": (lambda *_: OF_THE_SYSTEM.laplace(), False),
+    "seeded with secrets": (lambda *_: np.random.default_rng(secrets.randbits(64)).laplace(), False),
+    "of random": (lambda *_: random.random(), False),
 }
-
-
-def _is_fixed(body: Body) -> bool:
-    return bool(fixed_among([run(body, 3, Draws.fresh(seed)) for seed in (1, 2)]))
+"""What draws, and whether its seed is fixed."""
 
 
 @pytest.mark.usefixtures("watched")
-@pytest.mark.parametrize("name", FIXED)
-def test_a_fixed_seed_is_noticed(name: str) -> None:
-    assert _is_fixed(FIXED[name])
-
-
-NOT_FIXED: dict[str, Body] = {
-    "the generator given": lambda _, rng: rng.laplace(),
-    "its children": lambda _, rng: rng.spawn(1)[0].laplace(),
-    "of the system": lambda *_: OF_THE_SYSTEM.laplace(),
-    "seeded with secrets": lambda *_: np.random.default_rng(secrets.randbits(64)).laplace(),
-    "of random": lambda *_: random.random(),
-}
-
-
-@pytest.mark.usefixtures("watched")
-@pytest.mark.parametrize("name", NOT_FIXED)
-def test_a_generator_of_the_system_is_not_taken_for_fixed(name: str) -> None:
-    assert not _is_fixed(NOT_FIXED[name])
+@pytest.mark.parametrize("name", SEEDED)
+def test_a_fixed_seed_is_told_from_one_of_the_system(name: str) -> None:
+    body, is_fixed = SEEDED[name]
+    assert bool(fixed_among([run(body, 3, Draws.fresh(seed)) for seed in (1, 2)])) == is_fixed
 
 
 def test_a_state_that_comes_again_makes_twins() -> None:

@@ -13,13 +13,10 @@ from experiments.glue import PIPELINES, Pipeline
 pytestmark = pytest.mark.slow
 
 NOISE_LINES = {
-    t.naive_age_sum_int16: "return summation(np.clip(records, lower, upper)) + rng.laplace(",
     t.naive_bounded_sum_numpy: "return summation(np.clip(records, lower, upper)) + rng.laplace(",
-    t.naive_bounded_sum_correctly_rounded: "return summation(np.clip(records, lower, upper)) + rng.laplace(",
     t.naive_bounded_mean: "return mean + rng.laplace(0.0, scale",
     t.naive_local_sensitivity_mean: "return mean + rng.laplace(0.0, sensitivity / epsilon",
     t.naive_smooth_mean: "return mean + rng.laplace(0.0, 2 * smooth_sensitivity / epsilon",
-    t.naive_sample_aggregate: "return mean + rng.laplace(0.0, (upper - lower) / chunks / epsilon",
     t.naive_query_session: "return tuple(answers)",
     p.mean_over_private_count: "return mean",
     p.counts_of_seen_groups: "return [tuple(zip(keys",

@@ -109,21 +109,14 @@ def drawn(request: pytest.FixtureRequest) -> list[Canvas]:
     return canvases
 
 
-def test_no_legend_covers_data_or_text(drawn: list[Canvas]) -> None:
+def test_no_legend_covers_anything_and_nothing_written_is_cut_off_or_lies_in_another_panel(drawn: list[Canvas]) -> None:
     for canvas in drawn:
-        for legend in canvas.findobj(Legend):
-            place = legend.get_window_extent()
-            for axes in canvas.axes:
-                assert not place.overlaps(axes.get_window_extent())
-                covered = [text.get_text() for text in written_around(axes) if place.overlaps(text.get_window_extent())]
-                assert "".join(covered) == ""
-
-
-def test_nothing_written_is_cut_off_or_stands_in_the_axes_of_another_panel(drawn: list[Canvas]) -> None:
-    for canvas in drawn:
+        legends = [legend.get_window_extent() for legend in canvas.findobj(Legend)]
         for axes in canvas.axes:
+            assert not any(legend.overlaps(axes.get_window_extent()) for legend in legends)
+            others = [*legends, *(other.get_window_extent() for other in canvas.axes if other is not axes)]
             for text in written_around(axes):
                 place = text.get_window_extent()
                 assert 0 <= place.x0 < place.x1 <= canvas.bbox.width, text
                 assert 0 <= place.y0 < place.y1 <= canvas.bbox.height, text
-                assert not any(place.overlaps(other.get_window_extent()) for other in canvas.axes if other is not axes)
+                assert not any(place.overlaps(other) for other in others), text

@@ -1,13 +1,8 @@
-"""Laws found by exhausting random bits, against an enumerator that shares no code with them.
+"""Laws found by exhausting random bits, against an enumerator that shares no code with them."""
 
-The other enumerator runs a sampler on every string of a few bits, and plays loops and calls bit by bit. That
-gives a lower bound on each probability; strings that are too short leave the rest open.
-"""
-
-import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -21,47 +16,14 @@ from hypothesis import strategies as st
 from attacklab.draws.errors import LooksAtDraws, NeverEnds, OpaqueOutcome, SamplerFailed
 from attacklab.laws import LawError, Limits, enumerate_law
 from attacklab.laws.proof.search import closed_or_open_law
-from attacklab.model.random_bits import TapedBits, TapeEnded
 from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
 from mechanisms.randomness import RandomBits
+from tests.mechanisms.enumeration import law_of
 
 pytestmark = pytest.mark.slow
 
 
-class String(TapedBits):
-    """A string of bits, given up after more rounds than it has bits: some draw nothing."""
-
-    def repeat(self, sampler: Callable[..., Any], *arguments: Any) -> Any:
-        for _ in range(100):
-            if (outcome := sampler(*arguments, self)) is not None:
-                return outcome
-        raise TapeEnded
-
-
-def every_string(sampler: Callable[..., Hashable], *arguments: Any, length: int) -> Counter[Hashable]:
-    """How many of the strings of `length` bits end in each outcome."""
-    counts: Counter[Hashable] = Counter()
-    for string in itertools.product((0, 1), repeat=length):
-        value = int("".join(map(str, string)) or "0", 2)
-        try:
-            counts[sampler(*arguments, String(value, length))] += 1
-        except TapeEnded:
-            continue
-    return counts
-
-
 HALF = Fraction(1, 2)
-
-
-def assert_agrees(law: Any, counts: Counter[Hashable], length: int) -> None:
-    """Every probability lies between what the strings give and that plus what they leave open."""
-    left_open = Fraction(2**length - counts.total(), 2**length)
-    for outcome in {*law, *counts}:
-        known = Fraction(counts[outcome], 2**length)
-        lower, upper = law[outcome]
-        assert lower <= known + left_open
-        assert known <= upper
-    assert law.unresolved <= 1 - sum(law.masses.values())
 
 
 # Random samplers, as trees: a leaf gives an outcome or is rejected, a fork looks at one bit, at some bits compared
@@ -103,13 +65,19 @@ def play_round(tree: Any, bits: RandomBits) -> int | None:
 
 @settings(max_examples=60, deadline=None)
 @given(trees)
-def test_the_law_of_any_sampler_agrees_with_all_strings_of_ten_bits(tree: Any) -> None:
+def test_the_law_of_any_sampler_agrees_with_that_of_all_branches_of_ten_bits(tree: Any) -> None:
+    """Every probability lies between what the branches give and that plus what they leave open."""
+    known = law_of(play, tree, smallest=Fraction(1, 2**10))
     try:
         law = enumerate_law(play, tree, limits=Limits(runs=20_000, draws=1_000))
     except NeverEnds:
-        assert not every_string(play, tree, length=10)
+        assert not known
         return
-    assert_agrees(law, every_string(play, tree, length=10), 10)
+    for outcome in {*law, *known}:
+        lower, upper = law[outcome]
+        assert lower <= known.get(outcome, 0) + 1 - sum(known.values())
+        assert known.get(outcome, 0) <= upper
+    assert law.unresolved <= 1 - sum(law.masses.values())
 
 
 def test_all_comparisons_of_an_undecided_integer_are_right() -> None:

@@ -18,19 +18,10 @@ from attacklab.model.findings import Finding, Reach, Scope, Verdict
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.random_bits import RandomBits
 from attacklab.model.targets import Target
+from tests.laws.test_pairs import LN_2, never
 from tests.samplers import parity
 
 pytestmark = pytest.mark.slow
-
-LN_2 = math.nextafter(math.log(2), 1)
-
-
-def proved(target: Target, inputs: Any, **options: Any) -> Finding:
-    return prove(target, inputs=inputs, **options)
-
-
-def never(*_: Any) -> Any:
-    raise AssertionError("a proof draws nothing from the release")
 
 
 def noise(sampler: Any, epsilon: float = LN_2, **rest: Any) -> Target:
@@ -51,13 +42,13 @@ def test_one_pair_out_of_many_that_breaks_the_claim_is_the_one_shown() -> None:
     def from_five(answer: float, bits: RandomBits) -> int:
         return parity(answer, bits) if answer < 5 else 2
 
-    finding = proved(noise(from_five), range(8))
+    finding = prove(noise(from_five), inputs=range(8))
     assert finding.verdict is Verdict.VIOLATED
     assert finding.pair is not None
     assert [finding.pair[side]["readable"] for side in ("first", "second")] == [["4.0"], ["5.0"]]
     assert finding.shown.event
     assert finding.reason.endswith("; 1 of 7 pairs refute the claim")
-    assert proved(noise(from_five), range(5)).verdict is Verdict.PROVED
+    assert prove(noise(from_five), inputs=range(5)).verdict is Verdict.PROVED
 
 
 def test_the_worst_pair_needs_more_than_the_others() -> None:
@@ -66,13 +57,13 @@ def test_the_worst_pair_needs_more_than_the_others() -> None:
     def coin(answer: float, bits: RandomBits) -> bool:
         return bool(bits.take(3) < 2 + int(answer))
 
-    finding = proved(noise(coin, 1.0), [2, 1, 0])
+    finding = prove(noise(coin, 1.0), inputs=[2, 1, 0])
     assert finding.shown.epsilon_lower == pytest.approx(math.log(3 / 2))
-    wider = proved(noise(coin, 1.0, sensitivity=2.0), [2, 1, 0])
+    wider = prove(noise(coin, 1.0, sensitivity=2.0), inputs=[2, 1, 0])
     assert wider.scope == Scope(Reach.INPUTS, inputs=3, pairs=3)
     assert wider.shown.epsilon_lower == pytest.approx(math.log(2))
     rho = Target.noise(never, claim=ZeroConcentrated(0.5)).exact(coin)
-    told = re.search(r"need ρ ≥ ([\d.]+) \(by order α", proved(rho, [2, 1, 0]).reason)
+    told = re.search(r"need ρ ≥ ([\d.]+) \(by order α", prove(rho, inputs=[2, 1, 0]).reason)
     assert told is not None
     assert float(told[1]) == pytest.approx(max(rho_of(3 / 8, 1 / 4), rho_of(1 / 4, 3 / 8)), rel=1e-3)
 
@@ -129,4 +120,4 @@ def test_neighbours_among_databases_are_those_that_the_constructor_of_pairs_acce
 )
 def test_inputs_that_cannot_be_proved_are_refused_in_words(target: Target, inputs: Any, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        proved(target, inputs)
+        prove(target, inputs=inputs)

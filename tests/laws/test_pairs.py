@@ -9,8 +9,8 @@ import pytest
 
 from attacklab.laws import Limits
 from attacklab.laws.proof import LIMITS, SLACK, default_pair, prove, prove_all
-from attacklab.model.claims import GaussianDP, PrivacyClaim, ZeroConcentrated
-from attacklab.model.findings import EXACT_LAW, Finding, Verdict, decisive
+from attacklab.model.claims import GaussianDP, ZeroConcentrated
+from attacklab.model.findings import Finding, Verdict, decisive
 from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.random_bits import RandomBits
 from attacklab.model.targets import Target
@@ -81,20 +81,11 @@ def test_time_that_is_up_is_inconclusive_and_leaves_some_for_the_next_pair() -> 
     pairs = [NeighbouringPair.answers(*ends, sensitivity=1.0) for ends in ((1, 2), (0, 1))]
     findings = prove_all(target(hanging, pairs=pairs), seconds=3.0)
     assert [finding.verdict for finding in findings] == [Verdict.INCONCLUSIVE, Verdict.PROVED]
+    assert decisive(findings) == findings[:1]
     assert findings[0].reason.startswith(
         "1.5 s were not enough (reached: the law of the second input); the sampler was "
     )
     assert "at samplers.py:" in findings[0].reason
-
-
-def test_an_undecided_pair_outweighs_a_proved_one() -> None:
-    def found(verdict: Verdict) -> Finding:
-        return Finding(
-            target="x", target_version="1", attack=EXACT_LAW, verdict=verdict, reason="", claim=PrivacyClaim(1.0)
-        )
-
-    both = [found(Verdict.PROVED), found(Verdict.INCONCLUSIVE)]
-    assert decisive(both) == both[1:]
 
 
 def in_two_types(answer: float, bits: RandomBits) -> Any:

@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -14,37 +13,32 @@ from attacklab.model.random_bits import TapedBits
 from checker.check import check
 from mechanisms.core.certificate import certificate
 from mechanisms.core.grid import Grid
+from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, Law, RoundedGaussian
 from mechanisms.core.noisy import Noisy
 from mechanisms.gaussian.exact import WORD, exact_discrete_gaussian, exact_fixed_work_gaussian, exact_rounded_gaussian
 from mechanisms.laplace import exact
+from tests.mechanisms.core.known_laws import known_mass
 from tests.mechanisms.enumeration import law_of
 
 SIGMA = Fraction(3, 2)
 
 
-def discrete(noise: int, sigma: float) -> float:
-    """P[noise] of the discrete Gaussian law by its definition, in doubles."""
-    weights = [math.exp(-(n**2) / (2 * sigma**2)) for n in range(-99, 100)]
-    return math.exp(-(noise**2) / (2 * sigma**2)) / math.fsum(weights)
+SCALE = {"sigma": SIGMA / 4, "grid": Grid(-2)}
+TERMS: list[tuple[Noisy, Law]] = [
+    (exact_discrete_gaussian(**SCALE), DiscreteGaussian(SIGMA**2)),
+    (exact_rounded_gaussian(**SCALE), RoundedGaussian(SIGMA**2)),
+    (exact.exact_discrete_laplace(epsilon=4, grid=Grid(-2)), DiscreteLaplace(Fraction(1))),
+]
 
 
-def rounded(noise: int, sigma: float) -> float:
-    """P[round(X) = noise] of a normal X."""
-    low, high = ((noise + side) / sigma / math.sqrt(2) for side in (-0.5, 0.5))
-    return (math.erf(high) - math.erf(low)) / 2
-
-
-@pytest.mark.parametrize(("make", "truth"), [(exact_discrete_gaussian, discrete), (exact_rounded_gaussian, rounded)])
-def test_the_law_is_that_of_noise_on_the_answer_rounded_to_the_grid(
-    make: Callable[..., Noisy], truth: Callable[[int, float], float]
-) -> None:
-    term = make(SIGMA / 4, grid=Grid(-2))
+@pytest.mark.parametrize(("term", "law"), TERMS)
+def test_the_law_is_that_of_noise_on_the_answer_rounded_to_the_grid(term: Noisy, law: Law) -> None:
     found = law_of(lambda bits: term.release(0.6, bits), smallest=Fraction(1, 2**36))
     missing = float(1 - sum(found.values()))
     assert missing < 1e-8
     for steps in range(-6, 7):
-        assert found[0.5 + steps / 4] <= truth(steps, SIGMA) + 1e-14
-        assert truth(steps, SIGMA) <= found[0.5 + steps / 4] + missing + 1e-14
+        truth = known_mass(law, steps)
+        assert found[0.5 + steps / 4] - 1e-14 <= truth <= found[0.5 + steps / 4] + missing + 1e-14
 
 
 def fixed_work_law(answer: Any) -> dict[float, Fraction]:
@@ -65,9 +59,9 @@ def fixed_work_law(answer: Any) -> dict[float, Fraction]:
 
 def test_noise_of_fixed_work_has_the_discrete_law_clamped_to_the_range() -> None:
     for answer in range(-2, 4):
-        found, ideal = fixed_work_law(answer), Counter[int]()
+        found, ideal = fixed_work_law(answer), Counter[Any]()
         for noise in range(-60, 61):
-            ideal[min(max(answer + noise, -2), 3)] += discrete(noise, SIGMA)  # type: ignore[assignment]
+            ideal[min(max(answer + noise, -2), 3)] += known_mass(DiscreteGaussian(SIGMA**2), noise)
         assert sum(found.values()) == 1
         for output in range(-2, 4):
             assert float(found[output]) == pytest.approx(ideal[output], rel=1e-12)

@@ -1,17 +1,13 @@
 """The lessons: their form, that their cells run, and that the lecturer's solutions solve the challenges."""
 
-import json
 import re
-import sys
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import pytest
 
-from tests.running import run
 from tests.site.built import LANGUAGES, SITE, html, needs_site
-from tests.site.lessons import LESSONS, cells, cells_of, headings, solutions
+from tests.site.lessons import LESSONS, cells, cells_of, headings, run, solutions
 
 MOST_SECONDS = 15.0
 """The processor time that one lesson may take."""
@@ -25,14 +21,6 @@ QUICK = [lesson for lesson in LESSONS if by_number(lesson) in ("09", "11", "12")
 """The lessons that take the least time; the cells of the others run whenever the site is built."""
 
 every_lesson = pytest.mark.parametrize("lesson", LESSONS, ids=by_number)
-
-
-def outcome(lesson: Path, *solution: str) -> dict[str, Any]:
-    """Run a lesson in a process of its own."""
-    done = run([sys.executable, "-m", "tests.site.lessons", str(lesson), *solution], MPLBACKEND="agg")
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
 
 
 @every_lesson
@@ -52,11 +40,11 @@ def test_a_lesson_has_its_six_parts_about_ten_lines_that_break_the_mechanism_and
 
 
 @pytest.mark.parametrize("lesson", QUICK, ids=by_number)
-def test_the_lecturers_solution_solves_the_challenge_in_time(lesson: Path) -> None:
-    solved = outcome(lesson, solutions()[by_number(lesson)])
-
-    assert solved["solved"]
-    assert solved["seconds"] < MOST_SECONDS
+def test_the_lecturers_solution_solves_the_challenge_in_time(lesson: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    is_solved, seconds = run(lesson, solutions()[by_number(lesson)])
+    assert is_solved
+    assert seconds < MOST_SECONDS
 
 
 @needs_site

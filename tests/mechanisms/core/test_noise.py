@@ -1,11 +1,9 @@
 """Noise in arrays: every draw in its place at every size, by tables whose words are held against the definition."""
 
-import json
 from bisect import bisect_right
 from fractions import Fraction
 from functools import cache
 from itertools import accumulate
-from typing import Any
 
 import mpmath
 import numpy as np
@@ -17,7 +15,6 @@ from mechanisms.core.cells import Cells
 from mechanisms.core.laws import DiscreteGaussian, DiscreteLaplace, Law, RoundedGaussian, RoundedLaplace
 from mechanisms.core.noise import Noise
 from mechanisms.core.remainder import Remainder
-from mechanisms.core.table import Table
 from mechanisms.randomness import RandomBits
 from tests.mechanisms.core.known_laws import ALL_LAWS, known_tail, named
 
@@ -120,14 +117,6 @@ def test_every_draw_is_in_its_place_at_every_size(draws: int) -> None:
 def test_noise_is_what_the_evidence_says_for_every_law(law: Law) -> None:
     bits = Recorded(1, last_words_at=(7, 2**14, 2**14 + 3))
     assert noise_of(law).many(2**14 + 9, bits).tolist() == modelled(law, 2**14 + 9, bits)
-
-
-Evidence = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def evidence(request: pytest.FixtureRequest) -> Evidence:
-    return json.loads(json.dumps(Table(request.param).evidence()))
 
 
 REMAINDERS = [

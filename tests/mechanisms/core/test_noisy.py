@@ -2,7 +2,6 @@
 
 import math
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 import pytest
@@ -13,20 +12,8 @@ from mechanisms.core.laws import DiscreteLaplace
 from mechanisms.core.noisy import noisy
 from mechanisms.core.numbers import clamped
 from mechanisms.core.records import Answer, Counts, Histogram, Total
-from tests.mechanisms.enumeration import law_of
 
 QUARTERS = Answer(1, Grid(-2))
-
-
-def test_the_law_of_an_answer_is_the_law_of_the_noise_shifted_to_its_nearest_step() -> None:
-    term = noisy(QUARTERS, DiscreteLaplace, 4)
-    law = law_of(partial(term.release, 0.49), smallest=Fraction(1, 2**30))
-    q = math.exp(-1)
-    missing = float(1 - sum(law.values()))
-    assert missing < 1e-3
-    for output in np.arange(-1.0, 2.25, 0.25).tolist():
-        ideal = (1 - q) / (1 + q) * q ** abs(4 * (output - 0.5))
-        assert float(law[output]) - 1e-12 <= ideal <= float(law[output]) + missing
 
 
 def test_outputs_beyond_the_grid_are_its_ends_in_every_way_of_drawing() -> None:
