@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 
 def least(holds: Callable[[int], bool], low: int, high: int, *, precision: float = 0.0) -> int:
@@ -48,7 +49,7 @@ def first(
     return None
 
 
-def steepest_step(change: Callable[[int, int], float], low: int, high: int) -> int:
+def steepest_step(change: Callable[[int, int], float | Fraction], low: int, high: int) -> int:
     """Find a steep step: halve an interval until one step is left, keeping the half with the larger change.
 
     Args:

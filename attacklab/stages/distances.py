@@ -43,28 +43,15 @@ def powered_distance(first: Any, second: Any, metric: Metric) -> Distance:
     Raises:
         Unmeasurable: an output has a form that the metric does not measure.
     """
-    if metric is Metric.SYMMETRIC:
-        left, right = _records(first), _records(second)
-        return Fraction(((left - right) + (right - left)).total())
-    sides = [_numbers(side, metric) for side in (first, second)]
-    if isinstance(sides[0], dict) and isinstance(sides[1], dict):
-        parts = [(sides[0].get(key, Fraction(0)), sides[1].get(key, Fraction(0))) for key in {**sides[0], **sides[1]}]
-    elif isinstance(sides[0], tuple) and isinstance(sides[1], tuple) and sides[0][0] == sides[1][0]:
-        parts = list(zip(sides[0][1], sides[1][1], strict=True))
-    else:
-        return Fraction(0) if sides[0] is None and sides[1] is None else math.inf
-    return _combined((_apart(a, b) for a, b in parts if a != b), metric)
-
-
-def _combined(parts: Any, metric: Metric) -> Distance:
-    """Return the distance of two outputs from the distances of their numbers."""
+    read = _records if metric is Metric.SYMMETRIC else _numbers
+    (form, left), (other, right) = read(first, metric), read(second, metric)
+    if form != other:
+        return math.inf
+    pairs = ((left.get(key, 0), right.get(key, 0)) for key in {**left, **right})
+    parts = [math.inf if isinstance(a, str) or isinstance(b, str) else abs(a - b) for a, b in pairs if a != b]
     if metric is Metric.LINF:
         return max(parts, default=Fraction(0))
     return sum((part**metric.power for part in parts), Fraction(0))
-
-
-def _apart(first: Fraction | str, second: Fraction | str) -> Distance:
-    return math.inf if isinstance(first, str) or isinstance(second, str) else abs(first - second)
 
 
 def exact(number: Any) -> Fraction | str:
@@ -83,20 +70,19 @@ def exact(number: Any) -> Fraction | str:
     return Fraction(value) if math.isfinite(value) else str(abs(value) if math.isnan(value) else value)
 
 
-def _numbers(output: Any, metric: Metric) -> Any:
-    """Return exact numbers: a dict by key for a mapping or data frame, (shape, numbers) for the rest, None for None."""
+def _numbers(output: Any, metric: Metric) -> tuple[Any, Mapping[Any, Any]]:
+    """Return the form of an output, and its exact numbers by key or by place."""
     if output is None:
-        return None
+        return None, {}
     try:
         if isinstance(output, Mapping) or hasattr(output, "iloc"):
-            found = output if isinstance(output, Mapping) else output.to_dict()
-            return _of_keys(found)
+            return Mapping, _of_keys(output if isinstance(output, Mapping) else output.to_dict())
         shape, numbers = _flat(output)
     except (TypeError, ValueError, AttributeError) as error:
         raise Unmeasurable(f"the {metric} distance needs numbers, not {type(output).__name__}: {error}") from error
     if metric is Metric.ABSOLUTE and len(numbers) != 1:
         raise Unmeasurable(f"the absolute distance needs one number as the output, not {len(numbers)}")
-    return (() if metric is Metric.ABSOLUTE else shape), numbers
+    return (() if metric is Metric.ABSOLUTE else shape), dict(enumerate(numbers))
 
 
 def _of_keys(found: Mapping[Any, Any]) -> dict[Any, Fraction | str]:
@@ -123,17 +109,15 @@ def _flat(output: Any) -> tuple[tuple[int, ...], list[Fraction | str]]:
     return (len(parts), *shapes.pop()), [number for _, numbers in parts for number in numbers]
 
 
-def _records(output: Any) -> Counter[Any]:
+def _records(output: Any, metric: Metric) -> tuple[Any, Mapping[Any, Any]]:
     """Return how often an output has each record. Two records are equal if `_key` is."""
-    if output is None:
-        return Counter()
-    if isinstance(output, Mapping | str):
-        raise Unmeasurable(f"the symmetric distance needs a list or a data frame, not {type(output).__name__}")
-    rows = output.itertuples(index=False, name=None) if hasattr(output, "itertuples") else output
     try:
-        return Counter(_key(row) for row in rows)
+        if isinstance(output, Mapping | str):
+            raise TypeError("it is not a list of records")
+        rows = output.itertuples(index=False, name=None) if hasattr(output, "itertuples") else output
+        return None, Counter(map(_key, () if rows is None else rows))
     except TypeError as error:
-        message = f"the symmetric distance needs a list or a data frame, not {type(output).__name__}: {error}"
+        message = f"the {metric} distance needs a list or a data frame, not {type(output).__name__}: {error}"
         raise Unmeasurable(message) from error
 
 

@@ -18,6 +18,9 @@ from attacklab.model.stage import Stage
 Neighbours: TypeAlias = tuple[list[Any], list[Any]]
 """The records of two datasets."""
 
+Chain: TypeAlias = Callable[[int], list[Any]]
+"""`chain(i)` returns a dataset of one or two values that is a neighbour of `chain(i + 1)`."""
+
 FLOATS = (0.0, 1.0, -1.0, 0.1, 3.0, 2.0**24, 2.0**53 - 1, 2.0**53, 2.0**53 + 2, -(2.0**53), 1e16, 1e308, -1e308)
 """Numbers that floating point handles worst, the plain ones first."""
 
@@ -82,53 +85,41 @@ def _constants(function: Any) -> list[float]:
 def finite_values(stage: Stage) -> list[Any] | None:
     """Return all records of the domain if its datasets can all be tried; otherwise None."""
     domain, (least, most) = stage.domain, stage.sizes
-    if isinstance(domain, type) or stage.claim.changes > 1:
+    if isinstance(domain, type) or stage.claim.changes > 1 or most > 64:
         return None
-    if not isinstance(domain, Domain):
-        values = list({repr(record): record for record in domain}.values())
-    elif isinstance(domain.shape, Categories):
-        values = list(domain.shape.names)
-    elif domain.integers and not domain.special and None not in (domain.low, domain.high):
+    values = list({repr(value): value for value in values_of(stage)}.values())
+    if isinstance(domain, Domain) and not isinstance(domain.shape, Categories):
+        if not domain.integers or domain.special or None in (domain.low, domain.high):
+            return None
         low, high = domain.ends()
         values = [domain.typed(Fraction(value)) for value in range(int(low), int(min(high, low + MOST_LISTED)) + 1)]
-    else:
-        return None
-    counted = sum(len(values) ** size for size in range(least, int(min(most, 64)) + 1)) * (most <= 64)
-    return values if 0 < counted <= MOST_LISTED else None
+    return values if 0 < sum(len(values) ** size for size in range(least, int(most) + 1)) <= MOST_LISTED else None
 
 
 def all_neighbours(stage: Stage, values: Sequence[Any]) -> Iterator[Neighbours]:
     """Yield every pair of neighbours whose records are among these values, in one order only."""
     least, most = stage.sizes
-    for size in range(least, int(most) + 1):
-        for chosen in itertools.product(range(len(values)), repeat=size):
-            base = [values[at] for at in chosen]
-            for place in range(size):
-                if stage.relation is Relation.SUBSTITUTE:
-                    yield from (([*base[:place], v, *base[place + 1 :]], base) for v in values[chosen[place] + 1 :])
-                elif size > least:
-                    yield base, base[:place] + base[place + 1 :]
+    for size in range(least, int(most) + (stage.relation is Relation.SUBSTITUTE)):
+        yield from _grid(stage, values, size)
 
 
 def neighbours(stage: Stage, seed: int) -> Iterator[Neighbours]:
-    """Yield neighbours to try: single records, then a pair of each family in turn, small and simple ones first."""
+    """Return neighbours to try: single records, then a pair of each family in turn, small and simple ones first."""
     values, (least, most) = values_of(stage), stage.sizes
     ends = {int(end) for end in (least, most) if 0 < end <= AT_ONCE}
     sizes = {*(int(end) for end in (least, most) if 0 < end <= SIZES[-1]), *SIZES, *(size - 1 for size in SIZES)}
     large = [*ends, *(size for size in sorted(sizes - ends) if least <= size <= most)]
-    families: list[Iterable[Neighbours]] = [
+    in_turn = itertools.zip_longest(
         *(_grid(stage, values[:count], size) for count, size in ((len(values), 1), (GRID, 2), (GRID // 2, 3))),
         _alike(stage, values, large),
         _many(stage, values, large),
         _shuffled(stage, values, random.Random(seed)),
-    ]
+    )
 
-    def fits(pair: Neighbours) -> bool:
-        return all(least <= len(side) <= most for side in pair)
+    def fits(pair: Neighbours | None) -> bool:
+        return pair is not None and all(least <= len(side) <= most for side in pair)
 
-    in_turn = itertools.zip_longest(*(filter(fits, family) for family in families))
-    yield from filter(fits, _changed(stage, [], values, (0,)))
-    yield from filter(None, itertools.chain.from_iterable(in_turn))
+    return filter(fits, itertools.chain(_grid(stage, values, 0), itertools.chain.from_iterable(in_turn)))
 
 
 def changed(
@@ -159,28 +150,34 @@ def _changed(stage: Stage, base: Sequence[Any], values: Iterable[Any], places: I
 
 
 def _grid(stage: Stage, values: Sequence[Any], size: int) -> Iterator[Neighbours]:
-    """Yield every dataset of `size` records among these values, with each of its neighbours."""
-    for records in itertools.product(values, repeat=size):
-        yield from _changed(stage, records, values, range(size + 1))
+    """Yield every dataset of `size` records among these values, with each of its neighbours, in one order only."""
+    is_symmetric = stage.relation is Relation.SUBSTITUTE and stage.claim.changes == 1
+    for chosen in itertools.product(range(len(values)), repeat=size):
+        base = [values[at] for at in chosen]
+        for place in range(size + 1):
+            yield from _changed(
+                stage, base, values[chosen[place] + 1 if is_symmetric and place < size else 0 :], (place,)
+            )
 
 
-def chains(stage: Stage) -> Iterator[tuple[Callable[[int], list[Any]], list[int]]]:
-    """Yield chains, functions from i to a dataset of one or two values that neighbours the next, and each i to try."""
+def chains(stage: Stage) -> Iterator[tuple[Chain, list[int]]]:
+    """Yield chains, and the places in each to try."""
     values, (least, most) = values_of(stage), stage.sizes
-    last, doubled = int(min(most, SIZES[-1])), [0, *(1 << bit for bit in range(17))]
+    doubled = [0, *(1 << bit for bit in range(17))]
     if stage.claim.changes > 1:
         return
     if stage.relation is Relation.ADD_REMOVE:
         for value in values[:2]:
-            yield partial(_equal, value, value, None), [size for size in doubled if least <= size <= last]
+            yield [value].__mul__, [size for size in doubled if least <= size <= most]
         return
-    for size, (low, high) in itertools.product({int(max(least, 1)), min(last, 1000)}, itertools.pairwise(values[:4])):
-        yield partial(_equal, low, high, size), [*(place for place in doubled if place < size), size]
+    sizes = {int(min(max(size, least), most)) for size in (1, 1000)}
+    for size, (low, high) in itertools.product(sizes, itertools.pairwise(values[:4])):
+        yield partial(_in_runs, low, high, size), [*(place for place in doubled if place < size), size]
 
 
-def _equal(low: Any, high: Any, size: int | None, count: int) -> list[Any]:
-    """Return `count` times `high`, and then `low` up to `size` records; without a size, no `low`."""
-    return [high] * count + [low] * ((size or count) - count)
+def _in_runs(low: Any, high: Any, size: int, count: int) -> list[Any]:
+    """Return `count` times `high`, and then `low` up to `size` records."""
+    return [high] * count + [low] * (size - count)
 
 
 def _alike(stage: Stage, values: Sequence[Any], large: Sequence[int]) -> Iterator[Neighbours]:
@@ -193,23 +190,18 @@ def _alike(stage: Stage, values: Sequence[Any], large: Sequence[int]) -> Iterato
 
 def _many(stage: Stage, values: Sequence[Any], large: Sequence[int]) -> Iterator[Neighbours]:
     """Yield large datasets with a neighbour: all equal, one different, halves, alternating, and all values in turn."""
-    low, high, *rest = values if len(values) > 1 else (values[0], values[0])
-    small = rest[-1] if rest else low
+    low, high = values[0], values[1 % len(values)]
+    small = values[-1] if len(values) > 2 else low
     tried = {repr(value): value for value in (high, low, small)}.values()
     for size in large:
         half = size // 2
-        bases = (
-            [high] * size,
-            [low] * size,
-            [low, high] * half,
-            [high] + [small] * (size - 1),
-            [low] * half + [high] * half,
-            list(itertools.islice(itertools.cycle(values), size)),
-            [small] * (size - 1) + [high],
-        )
-        few = (1 << bit for bit in range(1, half.bit_length()))
-        ties = ([high] * k + [low] * (size - k) for k in few)  # where a sum that is rounded to even jumps
-        for base in itertools.chain(bases, ties):
+        mixed = ([low, high] * half, list(itertools.islice(itertools.cycle(values), size)))
+        runs = ((low, high, size), (high, low, size), (small, high, 1), (high, low, half), (high, small, size - 1))
+        ties = (
+            (low, high, 1 << bit) for bit in range(1, half.bit_length())
+        )  # where a sum that is rounded to even jumps
+        in_runs = (_in_runs(rest, first, size, count) for rest, first, count in itertools.chain(runs, ties))
+        for base in itertools.chain(mixed, in_runs):
             yield from _changed(stage, base, tried, (0, size - 1))
 
 
