@@ -15,6 +15,7 @@ from gmpy2 import mpq
 
 from attacklab import Domain, Target, ZeroConcentrated
 from attacklab.auditing.flaws import exact_call
+from attacklab.model.random_bits import TapedBits
 from mechanisms import library
 from mechanisms.core import noisy_max
 from mechanisms.core.claims import ApproximateDP, Claim, ZeroConcentratedDP
@@ -33,7 +34,6 @@ from mechanisms.library import (
     report_noisy_max,
     select,
 )
-from mechanisms.randomness import RandomBits
 from mechanisms.releasing import Additive, Bounds, Release
 
 STEP = Fraction(1, 4)
@@ -129,23 +129,18 @@ def test_many_words_are_those_of_the_published_cipher_for_a_key_of_the_systems(
         assert words.tobytes() == keys[0]
 
 
+def tape(word: int, rest: int) -> TapedBits:
+    """A word and 4,096 bits behind it."""
+    return TapedBits(word << 4096 | rest, 64 + 4096)
+
+
 def test_a_table_draws_one_number_as_it_does_an_array_of_one() -> None:
-    table = table_of(LAPLACE._noisy.law)
+    table, behind = table_of(LAPLACE._noisy.law), SeededBits(1).take(4096)
     edges = [0, *range(0, 2**64, 2**53), table.limit, *(int(end) for end in table._ends), 2**64 - 1]
     for word in {max(edge + nudge, 0) for edge in edges for nudge in (-1, 0)}:
         values = np.zeros(1, dtype=np.int64)
-        table.add(values, Scripted(word))
-        assert table.one(Scripted(word)) == values[0]
-
-
-class Scripted(RandomBits):
-    """A word, and then bits of a seed."""
-
-    def __init__(self, word: int) -> None:
-        self._first, self._others = [word], SeededBits(word)
-
-    def take(self, count: int) -> int:
-        return self._first.pop() if self._first else self._others.take(count)
+        table.add(values, tape(word, behind))
+        assert table.one(tape(word, behind)) == values[0]
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -195,21 +190,8 @@ def test_a_coin_of_all_that_are_flipped_comes_up_below_its_weight(gap: Any, monk
     for point in {max(whole + off, 0) for off in (-width, -9, -4, -1, 0, 1, 4, 9, width)} | {0, 2**31 - 1}:
         for rest in (0, 1):
             is_up = point < whole or (point == whole and not rest)  # then at the start of its interval, or at its end
-            drawn = one_of_those_up((Fraction(-gap), Fraction(0)), mpq(1), Words(point << 33, rest))
+            drawn = one_of_those_up((Fraction(-gap), Fraction(0)), mpq(1), tape(point << 33, (1 << 4032 * rest) - 1))
             assert drawn == (0 if is_up else 1)
-
-
-class Words(RandomBits):
-    """A word, and one of zeros; bits are all the same."""
-
-    def __init__(self, word: int, bit: int) -> None:
-        self._word, self._bit = word, bit
-
-    def words(self, count: int) -> Any:
-        return np.array([self._word, 0][:count], dtype=np.uint64)
-
-    def take(self, count: int) -> int:
-        return (1 << count) - 1 if self._bit else 0
 
 
 def laplace_mass(steps: int) -> mpmath.mpf:
