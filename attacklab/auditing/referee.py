@@ -6,8 +6,8 @@ scenarios. The event that judges a scenario is chosen on one sample and judged o
 If a number of trials is given, all attacks look for their scenarios before anything is judged, and α is split over the
 attacks that found some. Otherwise the budget is a time. Then an attack looks when its turn comes, so that attacks after
 the one that refutes the claim cost nothing, and α is split over all attacks that apply. A clock says how many trials
-the time leaves (see `clock`). Trials beyond `DEFAULT_TRIALS` are drawn only as long as they may refute the claim, and
-no other attack has refuted it.
+the time leaves (see `clock`). Trials beyond `DEFAULT_TRIALS` are drawn only as long as they may refute the claim. Once
+an attack has refuted it, the others draw `ONCE_REFUTED` at most.
 
 If the budget is a time and an output takes `SLOW` seconds or longer, the audit ends when the claim is refuted, and the
 black box comes first: no other attack looks for more with as few outputs.
@@ -62,6 +62,9 @@ FEWEST_TRIALS = 1_000
 
 FEWEST_SECONDS = 0.1
 """Fast outputs always get this long, which is enough for `FEWEST_TRIALS`."""
+
+ONCE_REFUTED = 20_000
+"""The most trials of an attack that runs after another has refuted the claim: enough to name what is plain."""
 
 SLOW = 1e-3
 """If an output takes this many seconds or more, the audit ends once a claim is refuted."""
@@ -240,9 +243,9 @@ def _aligned(
     limit = math.inf if trials else min(seconds or DEFAULT_SECONDS, math.inf if alone else BESIDE_SECONDS)
     why = ""
     if not attack.applies_to(target):
-        why = "it draws random bits; prove it instead (attacklab prove)"
+        why = "its draws are random bits, of which a proof says more (attacklab prove)"
     elif isinstance(target.release, ProcessRelease):
-        why = "it runs in another process, where its draws cannot be recorded"
+        why = "it runs in another process, where its draws are not seen"
     else:
         try:
             found = alignment(target, audit, seed=rules.seed, seconds=limit, trials=most, alpha=share, again=line)
@@ -277,7 +280,7 @@ def _judge(turns: Sequence[Turn], trials: int | None) -> None:
     for place, turn in enumerate(turns):
         wanted = trials or turn.affordable(turns[place:])
         if trials is None and any(each.refutes for each in turns):
-            wanted = min(wanted, DEFAULT_TRIALS)  # what is refuted needs no subtler evidence
+            wanted = min(wanted, ONCE_REFUTED)  # what is refuted needs no subtler evidence
         turn.judge(wanted, until_refuted=slow)
         if turn.refutes and (slow or getattr(turn.attack, "decides_alone", False)):
             return

@@ -122,15 +122,14 @@ def confidence_sequence(hits: int, trials: int, alpha: float) -> tuple[float, fl
     # In log-odds, so that bounds near 0 and 1 have as many good digits as others. The likelihood is at most e^(h·x) and
     # at most e^(−m·x), which is too small beyond these ends; at the posterior mean it is larger than the mixture's.
     centre = math.log((hits + 0.5) / (misses + 0.5))
-    lower = scipy.optimize.brentq(beaten, enough / hits - 1, centre) if hits else -math.inf
-    upper = scipy.optimize.brentq(beaten, centre, 1 - enough / misses) if misses else math.inf
+    lower = _largest(lambda log_odds: beaten(log_odds) > 0, enough / hits - 1, centre, 50) if hits else -math.inf
+    upper = -_largest(lambda log_odds: beaten(-log_odds) > 0, enough / misses - 1, -centre, 50) if misses else math.inf
     return float(scipy.special.expit(lower)), float(scipy.special.expit(upper))
 
 
-def _largest(holds: Callable[[float], bool], low: float, high: float) -> float:
-    """Return the largest x in [low, high) with `holds(x)`, within (high − low)/1024; `holds(low)` must be true."""
-    tolerance = (high - low) / 1024
-    while high - low > tolerance:
+def _largest(holds: Callable[[float], bool], low: float, high: float, halvings: int = 10) -> float:
+    """Return the largest x in [low, high) with `holds(x)`, within (high − low)/2^halvings; `holds(low)` is true."""
+    for _ in range(halvings):
         middle = (low + high) / 2
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low
