@@ -19,6 +19,7 @@ from attacklab.laws import Bounds, normalised
 from attacklab.laws.proof import LIMITS
 from mechanisms.laplace.exact import exact_randomized_response
 from mechanisms.published import discrete_gaussian, discrete_laplace, two_sided_geometric
+from tests.samplers import geometric, response
 
 pytestmark = pytest.mark.slow
 
@@ -84,10 +85,7 @@ def test_an_excess_that_is_certain_refutes_a_claim_however_small_it_is() -> None
     def sampler(marked: bool, bits: Any) -> int:
         if bits.take(60) == 0 and marked:
             return -1
-        flips = 0
-        while bits.take(1):
-            flips += 1
-        return flips
+        return int(bits.call(geometric))
 
     finding = prove(
         Target.dataset(lambda *_: [], epsilon=1.0).exact(sampler), NeighbouringPair(True, False, Relation.SUBSTITUTE)
@@ -100,15 +98,7 @@ def test_an_excess_that_is_certain_refutes_a_claim_however_small_it_is() -> None
 
 def test_the_bounds_in_a_proof_are_rounded_outwards() -> None:
     """The advantage of randomized response at ratio 2 is 1/3, which is not a double."""
-
-    def one_of_three(bits: Any) -> int | None:
-        drawn = int(bits.take(2))
-        return drawn if drawn < 3 else None
-
-    def sampler(truth: bool, bits: Any) -> bool:
-        return truth ^ (bits.repeat(one_of_three) == 2)
-
-    target = Target.dataset(lambda *_: [], epsilon=1.0).exact(sampler)
+    target = Target.dataset(lambda *_: [], epsilon=1.0).exact(response)
     finding = prove(target, NeighbouringPair(True, False, Relation.SUBSTITUTE))
     assert finding.verdict is Verdict.PROVED
     assert finding.shown.advantage is not None

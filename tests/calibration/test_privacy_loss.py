@@ -20,6 +20,7 @@ from attacklab.calibration.privacy_loss import Part, delta, epsilon
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import Verdict
 from tests.calibration.test_bounds import holds as holds_within
+from tests.ideal import two_sided_geometric
 
 pytestmark = pytest.mark.slow
 
@@ -144,8 +145,7 @@ def test_a_target_may_claim_what_is_enclosed_and_one_that_spends_more_is_refuted
 
     def refutes(rate: float) -> bool:
         def release(records: Sequence[float], trials: int, rng: np.random.Generator) -> Any:
-            noise = [rng.geometric(-math.expm1(-1.0), trials) for _ in range(2)]
-            return rng.binomial(len(records), rate, trials) + noise[0] - noise[1]
+            return rng.binomial(len(records), rate, trials) + two_sided_geometric(rng, trials)
 
         people = Domain(shape=Records(), bounds=(0, 1))
         target = Target.dataset(release, claim=claim, relation="add-remove", domain=people)

@@ -19,6 +19,7 @@ from attacklab.laws.proof.search import closed_or_open_law
 from mechanisms.coins import bernoulli, bernoulli_exp, uniform_below
 from mechanisms.randomness import RandomBits
 from tests.mechanisms.enumeration import law_of
+from tests.samplers import geometric
 
 pytestmark = pytest.mark.slow
 
@@ -108,13 +109,6 @@ def test_arithmetic_on_an_undecided_integer_is_integer_arithmetic() -> None:
 
     law = enumerate_law(lambda bits: compute(bits.take(3)))
     assert all(law.mass(compute(x)) == Fraction(1, 8) for x in range(8))
-
-
-def geometric(bits: RandomBits) -> int:
-    rounds = 0
-    while bits.take(1):
-        rounds += 1
-    return rounds
 
 
 def test_limits_give_an_honest_enclosure() -> None:

@@ -28,6 +28,7 @@ import scipy
 
 from attacklab import REJECTED, Limits, NeighbouringPair, RandomBits, Target, Verdict, prove
 from attacklab.model.errors import TargetError
+from tests.samplers import third
 
 pytestmark = pytest.mark.slow
 
@@ -473,11 +474,6 @@ class SoundTerm:
 
     def __hash__(self) -> int:
         return hash(self.sides)
-
-
-def third(bits: RandomBits) -> int | None:
-    drawn = bits.take(2)
-    return drawn if drawn < 3 else REJECTED
 
 
 SOUND: dict[str, Sampler] = {

@@ -6,6 +6,7 @@ import pickle
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import mpmath
@@ -19,6 +20,7 @@ from attacklab.model.random_bits import TapedBits
 from mechanisms import library
 from mechanisms.core import noisy_max
 from mechanisms.core.claims import ApproximateDP, Claim, ZeroConcentratedDP
+from mechanisms.core.laws import DiscreteLaplace, RoundedGaussian
 from mechanisms.core.noisy_max import one_of_those_up
 from mechanisms.core.table import table_of
 from mechanisms.entropy import EXPANDED_FROM, INVERTED, SeededBits, SystemBits, _expander
@@ -35,6 +37,7 @@ from mechanisms.library import (
     select,
 )
 from mechanisms.releasing import Additive, Bounds, Release
+from tests.mechanisms.core.known_laws import known_mass
 
 STEP = Fraction(1, 4)
 ONE = ApproximateDP(Fraction(1))
@@ -194,13 +197,8 @@ def test_a_coin_of_all_that_are_flipped_comes_up_below_its_weight(gap: Any, monk
             assert drawn == (0 if is_up else 1)
 
 
-def laplace_mass(steps: int) -> mpmath.mpf:
-    ratio = mpmath.exp(-mpmath.mpf(1) / 8)
-    return ratio ** abs(steps) * (1 - ratio) / (1 + ratio)
-
-
-def normal_mass(steps: int) -> mpmath.mpf:
-    return (mpmath.erf((steps + 0.5) / mpmath.sqrt(128)) - mpmath.erf((steps - 0.5) / mpmath.sqrt(128))) / 2
+laplace_mass = partial(known_mass, DiscreteLaplace(Fraction(8)))
+normal_mass = partial(known_mass, RoundedGaussian(Fraction(64)))
 
 
 @pytest.mark.parametrize(("made", "mass"), [(LAPLACE, laplace_mass), (NORMAL, normal_mass)])

@@ -6,6 +6,7 @@ from functools import partial
 from itertools import product
 
 import pytest
+from scipy.stats import laplace
 
 from attacklab.model.random_bits import TapedBits
 from mechanisms.core.grid import Grid
@@ -51,15 +52,9 @@ SMALL = Snapped(Fraction(3, 4), Fraction(1, 2), Fraction(15, 2))
 """λ = 3/2, Λ = 2, and B not a multiple of Λ."""
 
 
-def above(threshold: float, answer: float, scale: float) -> float:
-    """P[answer + X ≥ threshold] for Laplace noise X."""
-    distance = (threshold - answer) / scale
-    return math.exp(-distance) / 2 if distance > 0 else 1 - math.exp(distance) / 2
-
-
 def ideal(answer: float) -> dict[float, float]:
     ends = [-math.inf, -7.0, -5.0, -3.0, -1.0, 1.0, 3.0, 5.0, 7.0, math.inf]
-    tails = [1.0, *(above(end, answer, 1.5) for end in ends[1:-1]), 0.0]
+    tails = [1.0, *laplace.sf(ends[1:-1], answer, 1.5).tolist(), 0.0]
     values = [-7.5, -6.0, -4.0, -2.0, 0.0, 2.0, 4.0, 6.0, 7.5]
     return {value: tails[place] - tails[place + 1] for place, value in enumerate(values)}
 

@@ -50,7 +50,7 @@ def discrete_delta(epsilon: float = 1, variance: float = 1, steps: int = 1) -> F
         return Fraction(mpmath.nstr(excess / mpmath.fsum(weights), 30))
 
 
-def renyi_delta(alpha: int, tau: int, epsilon: int) -> Fraction:
+def renyi_delta(alpha: Any, tau: Any, epsilon: float) -> Fraction:
     """e^((α−1)(τ−ε))·(1 − 1/α)^α/(α − 1), by mpmath: the same proposition at one order."""
     with mpmath.workdps(40):
         value = mpmath.exp((alpha - 1) * (tau - epsilon)) * (1 - mpmath.mpf(1) / alpha) ** alpha / (alpha - 1)
@@ -61,8 +61,7 @@ def zcdp_delta(rho: float, epsilon: float) -> Fraction:
     """The least of e^((α−1)(αρ−ε))·(1 − 1/α)^α/(α − 1) over α, by mpmath: proposition 12 of Canonne et al. 2020."""
     with mpmath.workdps(40):
         at = mpmath.findroot(lambda a: (2 * a - 1) * rho - epsilon + mpmath.log(1 - 1 / a), (epsilon + rho) / (2 * rho))
-        value = mpmath.exp((at - 1) * (at * rho - epsilon)) * (1 - 1 / at) ** at / (at - 1)
-        return Fraction(mpmath.nstr(value, 30))
+        return renyi_delta(at, at * rho, epsilon)
 
 
 def shifted(steps: int) -> Mechanism:
