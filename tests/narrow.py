@@ -19,6 +19,10 @@ TYPES: dict[Format, Any] = {
 NARROW = (BINARY32, BINARY16, BFLOAT16)
 
 
+EVERY_PATTERN = np.arange(1 << 16, dtype=np.uint16)
+"""The bits of every number of a 16-bit format."""
+
+
 def carried(numbers: Any) -> Any:
     """As a release must return them: of a type that numpy has."""
     return numbers.astype(np.float32) if numbers.dtype == ml_dtypes.bfloat16 else numbers

@@ -34,6 +34,7 @@ REFUTED: dict[str, str] = {
     "missing_clip": "upper_clip_only",
     "double_budget": "mean_of_private_count",
     "special_values": "upper_clip_only nan_passes_the_clamp",
+    "bare_part": "sparse_histogram",
     "rare_keys": "threshold_truncated low_threshold",
     "repeated_noise": "fixed_seed pool_of_noise keyed_by_answer distinct_values",
     "black_box": (
@@ -57,6 +58,7 @@ SOUND: dict[str, str] = {
     "local_sensitivity": "integer_sum public_size_mean",
     "missing_clip": "integer_sum public_size_mean nan_is_skipped",
     "special_values": "integer_sum public_size_mean nan_is_skipped exact_weights",
+    "bare_part": "full_histogram sum_as_json",
     "rare_keys": "threshold_rounded_up known_keys",
     "repeated_noise": "two_answers table_of_weights known_keys site_by_response",
     "black_box": (

@@ -109,23 +109,18 @@ def test_no_attack_leaves_the_domain_and_those_that_can_still_apply(kind: Kind, 
     assert always - applied == LOST.get((kind, name), set())
 
 
-SHAPES: dict[str, tuple[Domain, Callable[[Any], float]]] = {
-    "queries": (Domain(shape=Queries(size=5)), lambda queries: float(queries[0])),
-    "whole queries": (Domain(shape=Queries(size=5), integers=True, non_negative=True), lambda q: float(q[0])),
-    "records": (Domain(shape=Records(), bounds=(0, 100)), lambda records: float(sum(records))),
-    "categories": (Domain(shape=Categories(names=("no", "yes"))), lambda names: float(list(names).count("yes"))),
-    "streams": (Domain(shape=Streams(length=8), bounds=(0, 1)), lambda stream: float(sum(stream))),
-    "graphs": (Domain(shape=Graphs(nodes=6)), lambda graph: float(np.sum(graph))),
-}
+SHAPES = [
+    Domain(shape=Queries(size=5)),
+    Domain(shape=Queries(size=5), integers=True, non_negative=True),
+    Domain(shape=Records(), bounds=(0, 100)),
+    Domain(shape=Categories(names=("no", "yes"))),
+    Domain(shape=Streams(length=8), bounds=(0, 1)),
+    Domain(shape=Graphs(nodes=6)),
+]
 
 
-def bare(answer: float, trials: int, rng: np.random.Generator) -> np.ndarray:  # noqa: ARG001 - the form of a release
-    return np.full(trials, answer)
-
-
-@pytest.mark.parametrize("name", SHAPES)
-def test_no_attack_leaves_the_shape_of_a_dataset(name: str) -> None:
-    domain, _ = SHAPES[name]
+@pytest.mark.parametrize("domain", SHAPES, ids=str)
+def test_no_attack_leaves_the_shape_of_a_dataset(domain: Domain) -> None:
     spy = Spy(Kind.DATASET, domain.contains)
     findings = audit(Target.dataset(spy, epsilon=EPSILON, domain=domain), [*ATTACKS[:-1], BLACK_BOX], trials=64)
     assert spy.calls > 0
@@ -134,10 +129,7 @@ def test_no_attack_leaves_the_shape_of_a_dataset(name: str) -> None:
 
 
 def test_a_dataset_without_a_domain_or_pairs_is_an_error_that_says_what_to_declare() -> None:
-    findings = audit(Target.dataset(bare, epsilon=EPSILON, name="mute"), trials=100)
+    findings = audit(Target.dataset(Spy(Kind.DATASET, bool), epsilon=EPSILON, name="mute"), trials=100)
     (undeclared,) = [finding for finding in findings if finding.verdict is not Verdict.NOT_APPLICABLE]
     assert (undeclared.attack, undeclared.verdict) == ("black_box", Verdict.ERROR)
-    assert undeclared.reason == (
-        "mute does not say which datasets it takes; declare domain=Domain(shape=...), or pairs=(...) to try; "
-        "on the command line, --domain or --pairs"
-    )
+    assert all(words in undeclared.reason for words in ("mute", "domain=", "pairs=", "--domain", "--pairs"))

@@ -128,7 +128,6 @@ def test_the_end_of_a_domain_is_looked_at() -> None:
 
 noise = two_sided_geometric
 SOUND: dict[str, Callable[..., Any]] = {
-    "clamped": lambda answer, trials, rng: min(max(int(answer), -1000), 1000) + noise(rng, trials),
     "outputs wrap around": lambda answer, trials, rng: (int(answer) + noise(rng, trials)).astype(np.uint8),
     "outputs in thousands": lambda answer, trials, rng: 1000 * np.round((int(answer) + noise(rng, trials)) / 1000),
     "outputs at an end": lambda answer, trials, rng: np.clip(int(answer) + noise(rng, trials), -128, 127),

@@ -42,40 +42,35 @@ def verdicts(target: Target, *attacks: Attack, trials: int = TRIALS) -> list[Ver
     return [finding.verdict for finding in audit(target, attacks, trials=trials)]
 
 
-def laplace_target(sampler: samplers.Sampler, epsilon: float) -> Target:
+def target_of(sampler: samplers.Sampler, epsilon: float, delta: float = 0.0) -> Target:
+    """With Laplace noise, or Gaussian noise where there is a δ."""
+
     def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[Any]:
-        return sampler(answer, 1 / epsilon, trials, rng)
+        return sampler(answer, sigma_of(epsilon) if delta else 1 / epsilon, trials, rng)
 
-    return Target.noise(release, epsilon=epsilon)
-
-
-def gaussian_target(sampler: samplers.Sampler, epsilon: float) -> Target:
-    def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[Any]:
-        return sampler(answer, sigma_of(epsilon), trials, rng)
-
-    return Target.noise(release, epsilon=epsilon, delta=DELTA)
+    return Target.noise(release, epsilon=epsilon, delta=delta)
 
 
 @pytest.mark.parametrize("sampler", samplers.LAPLACE.values(), ids=samplers.LAPLACE)
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_laplace_noise_of_every_known_sampler_is_refuted(sampler: samplers.Sampler, epsilon: float) -> None:
-    assert Verdict.VIOLATED in verdicts(laplace_target(sampler, epsilon), LowBitLaplace())
+    assert Verdict.VIOLATED in verdicts(target_of(sampler, epsilon), LowBitLaplace())
 
 
 @pytest.mark.parametrize("sampler", samplers.GAUSSIAN.values(), ids=samplers.GAUSSIAN)
 def test_gaussian_noise_of_every_known_sampler_is_refuted(sampler: samplers.Sampler) -> None:
-    assert Verdict.VIOLATED in verdicts(gaussian_target(sampler, 0.7), LowBitGaussian())
+    assert Verdict.VIOLATED in verdicts(target_of(sampler, 0.7, DELTA), LowBitGaussian())
 
 
 @pytest.mark.parametrize(
     ("target", "words", "least"),
     [
-        (laplace_target(samplers.LAPLACE["signed_expovariate"], 0.7), "divided by ε/Δ", 0.5),
-        (laplace_target(samplers.LAPLACE["cpp_exponential"], 0.7), "divided by ε/Δ", 0.5),
-        (laplace_target(samplers.LAPLACE["drand48"], 0.7), "48 bits", 0.9),
-        (gaussian_target(samplers.GAUSSIAN["sum_of_twelve"], 0.7), "multiple of 2^−5", 0.9),
-        (gaussian_target(samplers.GAUSSIAN["random_gauss"], 0.7), "Box–Muller", 0.9),
-        (gaussian_target(samplers.GAUSSIAN["java_next_gaussian"], 0.7), "polar method", 0.9),
+        (target_of(samplers.LAPLACE["signed_expovariate"], 0.7), "divided by ε/Δ", 0.5),
+        (target_of(samplers.LAPLACE["cpp_exponential"], 0.7), "divided by ε/Δ", 0.5),
+        (target_of(samplers.LAPLACE["drand48"], 0.7), "48 bits", 0.9),
+        (target_of(samplers.GAUSSIAN["sum_of_twelve"], 0.7, DELTA), "multiple of 2^−5", 0.9),
+        (target_of(samplers.GAUSSIAN["random_gauss"], 0.7, DELTA), "Box–Muller", 0.9),
+        (target_of(samplers.GAUSSIAN["java_next_gaussian"], 0.7, DELTA), "polar method", 0.9),
     ],
     ids=lambda value: value if isinstance(value, str) else None,
 )

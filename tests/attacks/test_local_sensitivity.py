@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from attacklab import Domain, Finding, Records, Target, Verdict
 from attacklab.attacks import LocalSensitivity
-from attacklab.attacks.base import Probe
 from attacklab.attacks.local_sensitivity import MOST_PAIRS, estimated_scale, jumps, size_of_scale
 from attacklab.auditing.referee import audit
 from experiments import targets
@@ -115,15 +114,12 @@ def test_records_are_as_many_as_the_domain_has_and_of_its_type() -> None:
     for least, most in ((0, 64), (2, 4), (15, 15), (1000, 1000)):
         seen.clear()
         domain = Domain(shape=Records(least=least, most=most), bounds=(-3, 9), integers=True)
-        assert list(jumps(Target.dataset(release, epsilon=1.0, domain=domain), probe_of(release))) == []
+        probe = partial(release, rng=np.random.default_rng(1))
+        assert list(jumps(Target.dataset(release, epsilon=1.0, domain=domain), probe)) == []
         assert seen
         assert all(least <= len(records) <= most and records.dtype == np.int64 for records in seen)
         assert {-3, 9} == {value for records in seen for value in records.tolist()}
         assert len(seen) < MOST_PAIRS
-
-
-def probe_of(release: Release) -> Probe:
-    return lambda records, trials: release(records, trials, np.random.default_rng(1))
 
 
 SOUND = (

@@ -19,15 +19,13 @@ from attacklab.auditing.referee import audit
 from attacklab.model.floats import BFLOAT16, BINARY16, Format, format_of
 from experiments.targets import gaussians as targets
 from mechanisms.gaussian.naive import Sampler, box_muller, inverse_cdf, polar, ziggurat
-from tests.narrow import TYPES, carried
+from tests.narrow import EVERY_PATTERN, TYPES, carried
 
 SIGMAS = (1.0, 4.844805262605389, 321.7)
 ANSWERS = (0.0, 1.0, -7.3, 1e12)
 
 HALF_BITS = 11
 """Significand bits of binary16, so that its uniforms are the multiples of 2^−11 and all pairs can be enumerated."""
-
-EVERY_PATTERN = np.arange(1 << 16, dtype=np.uint16)
 
 
 def reaches(model: Model, outputs: NDArray[Any], answer: float, sigma: float) -> NDArray[np.bool_]:

@@ -14,12 +14,11 @@ from attacklab.attacks.samplers import MODELS, NUMPY, SIGNED, TEXTBOOK, TEXTBOOK
 from attacklab.auditing.referee import audit
 from attacklab.model.floats import BFLOAT16, BINARY16, FORMATS, Format
 from mechanisms.laplace.naive import naive_laplace_inverse_cdf, naive_laplace_numpy, naive_laplace_numpy_legacy
-from tests.narrow import TYPES, carried
+from tests.narrow import EVERY_PATTERN, TYPES, carried
 
 Release = Callable[..., NDArray[np.float64]]
 
 SMALL_GRID = 1 << 10
-EVERY_PATTERN = np.arange(1 << 16, dtype=np.uint16)
 
 
 def image(answer: float, scale: float, model: SamplerModel) -> NDArray[np.float64]:
@@ -136,27 +135,17 @@ def every_multiple(answer: float, scale: float, trials: int, rng: np.random.Gene
     return answer + rng.choice([-1.0, 1.0], trials) * (scale * np.log(uniform))
 
 
-def by_generator(answer: float, scale: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    return answer + rng.laplace(0.0, scale, trials)
+def legacy(rng: np.random.Generator) -> np.random.RandomState:
+    return np.random.RandomState(int(rng.integers(2**32)))
 
 
-def by_generator_around_the_answer(
-    answer: float, scale: float, trials: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    return rng.laplace(answer, scale, trials)
-
-
-def by_legacy_state(answer: float, scale: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    return answer + np.random.RandomState(int(rng.integers(2**32))).laplace(0.0, scale, trials)
-
-
-SAMPLERS = [
+SAMPLERS: list[tuple[Callable[..., NDArray[np.float64]], SamplerModel]] = [
     (textbook, TEXTBOOK),
     (textbook_in_c, TEXTBOOK_LIBRARY),
     (every_multiple, SIGNED),
-    (by_generator, NUMPY),
-    (by_generator_around_the_answer, NUMPY),
-    (by_legacy_state, NUMPY),
+    (lambda answer, scale, trials, rng: answer + rng.laplace(0.0, scale, trials), NUMPY),
+    (lambda answer, scale, trials, rng: rng.laplace(answer, scale, trials), NUMPY),
+    (lambda answer, scale, trials, rng: answer + legacy(rng).laplace(0.0, scale, trials), NUMPY),
 ]
 
 

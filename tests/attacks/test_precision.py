@@ -17,9 +17,8 @@ from attacklab.model.floats import BFLOAT16, BINARY16, Format, format_of
 from attacklab.model.targets import Target
 from experiments.precision import left_out
 from mechanisms.laplace.naive import naive_laplace_inverse_cdf, naive_laplace_numpy
-from tests.narrow import NARROW, TYPES, carried, naive_laplace_in
+from tests.narrow import EVERY_PATTERN, NARROW, TYPES, carried, naive_laplace_in
 
-EVERY_PATTERN = np.arange(1 << 16, dtype=np.uint16)
 BAND = 0.0104  # 2·exp(−2·100 000·BAND²) < 1e-9
 
 
@@ -43,17 +42,9 @@ def test_one_gives_only_multiples_of_half_an_ulp_and_zero_gives_everything(dtype
     assert reachable(outputs, 0.0, format_of(outputs)).all()
 
 
-def _audited(
-    release: Callable[..., NDArray[Any]], epsilon: float, attack: Precision, alpha: float = 1e-6
-) -> list[Finding]:
-    return audit(
-        Target.noise(release, epsilon=epsilon, name="target"),
-        [attack],
-        trials=100_000,
-        alpha=alpha,
-        seed=4,
-        spend_all=True,
-    )
+def _audited(release: Callable[..., NDArray[Any]], epsilon: float, attack: Precision) -> list[Finding]:
+    target = Target.noise(release, epsilon=epsilon, name="target")
+    return audit(target, [attack], trials=100_000, seed=4, spend_all=True)
 
 
 def _answers(finding: Finding) -> tuple[float, float]:

@@ -11,11 +11,9 @@ import numpy as np
 import pytest
 
 from attacklab.model.floats import BFLOAT16, BINARY16, FORMATS, Format, format_of, half_ulp, require_ieee_arithmetic
-from tests.narrow import NARROW, TYPES, carried
+from tests.narrow import EVERY_PATTERN, NARROW, TYPES, carried
 
 pytestmark = pytest.mark.slow
-
-EVERY_PATTERN = np.arange(1 << 16, dtype=np.uint16)
 
 
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)

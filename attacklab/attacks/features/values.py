@@ -145,7 +145,7 @@ def _of_pandas(value: Any) -> Parts:
     """Take a data frame or a series apart into its labels and its columns."""
     columns = value.items() if hasattr(value, "columns") else [(value.name, value)]
     named = {f"column {place} ({label!r})": column.to_numpy() for place, (label, column) in enumerate(columns)}
-    return Parts(type(value).__name__, {"index": value.index.to_numpy(), **named})
+    return Parts(type(value).__name__, {"index": value.index.to_numpy(), "names": list(value.index.names), **named})
 
 
 def _of_object(value: Any) -> Any:

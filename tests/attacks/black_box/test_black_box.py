@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,10 +26,6 @@ EPSILON = 1.0
 FROM_0_TO_1 = NeighbouringPair.answers(0.0, 1.0, sensitivity=1.0)
 SMALL = 1 << 12
 AWKWARD = (0.0, -0.0, 1.0, -1.5, 0.1, 3 * 2.0**-1074, 2.0**-1022, 1e308, -(2.0**52) - 1, math.pi, 6.0, 2.0**-1000)
-
-
-def noise(release: Callable[..., Any], **parameters: Any) -> Target:
-    return Target.noise(partial(release, **parameters), epsilon=EPSILON, name="target")
 
 
 @pytest.mark.parametrize("value", AWKWARD)
@@ -138,6 +133,6 @@ def test_candidate_answers_are_numbers_of_the_outputs_format(form: Format) -> No
 
 def test_a_million_outputs_of_numpys_laplace_prove_an_epsilon_beyond_that_of_classifiers() -> None:
     """The published classifiers reach 10.1 to 10.5 at 95 % confidence; missed with probability below 1e-9."""
-    target = noise(naive_laplace_numpy, epsilon=EPSILON)
+    target = Target.noise(partial(naive_laplace_numpy, epsilon=EPSILON), epsilon=EPSILON)
     (finding,) = audit(target, [BlackBox(pairs=(FROM_0_TO_1,))], trials=1_000_000, alpha=0.05, spend_all=True)
     assert finding.shown.epsilon_lower > 10.5

@@ -16,6 +16,7 @@ from attacklab.attacks.black_box.candidate_pairs.answers import answers_before_e
 from attacklab.model.errors import OutsideDomain
 from attacklab.model.neighbours import fingerprint
 from attacklab.model.targets import Outputs
+from tests.model.test_domains import are_neighbours
 
 BOUNDS = [(0.0, 1.0), (-1.0, 1.0), (-3.0, 1.0), (2.0, 5.0), (-5.0, -3.0), (0.0, 0.05), (1.0, 1 + 2.0**-48), (0.3, 1e6)]
 DOMAINS = (
@@ -41,22 +42,10 @@ def found(target: Target, outcomes: tuple[int, ...] = (2, 3)) -> list[Neighbouri
     return list(candidate_pairs(target, probe, outcomes, 1_000))
 
 
-def are_neighbours(pair: NeighbouringPair, target: Target) -> bool:
-    """Told by definition, without the constructors of pairs."""
-    one, other = (np.atleast_1d(side).tolist() for side in (pair.first, pair.second))
-    if pair.relation is None:
-        moves = [abs(Fraction(a) - Fraction(b)) for a, b in zip(one, other, strict=True)]
-        return 0 < max(moves) <= Fraction(target.sensitivity)
-    if pair.relation is Relation.SUBSTITUTE:
-        return len(one) == len(other) and sum(a != b for a, b in zip(one, other, strict=True)) == 1
-    longer, shorter = sorted((one, other), key=len, reverse=True)
-    return any(longer[:place] + longer[place + 1 :] == shorter for place in range(len(longer)))
-
-
 def checked(target: Target) -> list[NeighbouringPair]:
     pairs = found(target)
     for pair in pairs:
-        assert are_neighbours(pair, target), pair
+        assert are_neighbours(pair, target.sensitivity), pair
         assert target.covers(pair), pair
     sides = [frozenset(map(fingerprint, (pair.first, pair.second))) for pair in pairs]
     assert len(set(sides)) == len(sides)

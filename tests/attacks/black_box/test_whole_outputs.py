@@ -25,44 +25,46 @@ class Answer:
     note: str
 
 
-class Labels:
+class Labels(list[Any]):
     """As much of an index of pandas as is looked at."""
 
-    def __init__(self, labels: list[Any], name: str | None = None) -> None:
-        self.labels, self.names = labels, [name]
+    names: tuple[str | None, ...] = (None,)
 
     def to_numpy(self) -> np.ndarray:
-        return np.array(self.labels)
+        return np.array(self)
 
 
 class Series:
     """As much of a series of pandas as is looked at."""
 
     __module__ = "pandas"
+    to_dict = None
 
-    def __init__(
-        self, values: list[Any], index: list[Any], name: str, dtype: str = "int64", of_index: str | None = None
-    ) -> None:
-        self.values, self.index, self.name, self.dtype = values, Labels(index, of_index), name, np.dtype(dtype)
+    def __init__(self, values: Any, index: list[Any], name: str = "", dtype: str = "int64") -> None:
+        self.values, self.index, self.name = np.array(values, dtype=dtype), Labels(index), name
 
     def to_numpy(self) -> np.ndarray:
-        return np.array(self.values, dtype=self.dtype)
+        return self.values
+
+    def indexed_by(self, name: str | None) -> "Series":
+        self.index.names = (name,)
+        return self
 
 
-class Frame:
+class Frame(Series):
     """As much of a data frame of pandas as is looked at."""
 
     __module__ = "pandas"
 
     def __init__(self, rows: list[list[Any]], columns: list[str], index: list[Any], dtype: str = "int64") -> None:
-        self.rows, self.columns, self.index, self.dtype = rows, Labels(columns), Labels(index), dtype
+        super().__init__(rows, index, dtype=dtype)
+        self.columns = columns
 
     def items(self) -> list[tuple[str, Series]]:
-        columns = zip(self.columns.labels, zip(*self.rows, strict=True), strict=True)
-        return [(label, Series(list(column), self.index.labels, label, self.dtype)) for label, column in columns]
-
-    def to_numpy(self) -> np.ndarray:
-        return np.array(self.rows, dtype=self.dtype)
+        return [
+            (label, Series(column, self.index, label, str(column.dtype)))
+            for label, column in zip(self.columns, self.values.T, strict=True)
+        ]
 
 
 FORMS: dict[str, Callable[[int], Any]] = {
@@ -82,14 +84,11 @@ FORMS: dict[str, Callable[[int], Any]] = {
 """Each gives a different output for each integer near 0, as far as its width goes."""
 
 
-def geometric(records: np.ndarray, trials: int, rng: np.random.Generator, *, epsilon: float) -> np.ndarray:
-    """The exact two-sided geometric mechanism: ε-DP and no better."""
-    return len(records) + two_sided_geometric(rng, trials, epsilon)
-
-
 def dressed(form: Callable[[int], Any], epsilon: float) -> Target:
+    """The exact two-sided geometric mechanism, which is ε-DP and no better, in outputs of a form."""
+
     def release(records: np.ndarray, trials: int, rng: np.random.Generator) -> list[Any]:
-        return [form(int(count)) for count in geometric(records, trials, rng, epsilon=epsilon)]
+        return [form(int(count)) for count in len(records) + two_sided_geometric(rng, trials, epsilon)]
 
     return Target.dataset(release, epsilon=EPSILON, pairs=(PAIR,), name="dressed")
 
@@ -118,7 +117,7 @@ GIVEN_AWAY: dict[str, Callable[[np.ndarray, int], Any]] = {
     "the rows of a frame": lambda records, k: Frame([[k], [k]], ["a"], of_length(records, [3, 4], [4, 3])),
     "a type in a frame": lambda records, k: Frame([[k]], ["a"], [0], of_length(records, "int32", "int64")),
     "the name of a series": lambda records, k: Series([k], [0], f"{len(records)} rows"),
-    "the name of an index": lambda records, k: Series([k], [0], "n", of_index=of_length(records, "odd", None)),
+    "the name of an index": lambda records, k: Series([k], [0]).indexed_by(of_length(records, "odd", None)),
     "the type of an exception": lambda records, k: of_length(records, KeyError, IndexError)("none") if k else 1,
     "the message of an exception": lambda records, k: ValueError(f"{'ab'[len(records) % 2]} failed") if k else 1,
 }
