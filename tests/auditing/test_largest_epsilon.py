@@ -14,7 +14,6 @@ from attacklab.attacks.base import Event, Scenario
 from attacklab.auditing.referee import audit
 from attacklab.model.findings import FAILURE
 from tests.auditing.test_referee import NEVER, ONE, PAIR, ZERO, Bets, randomized_response
-from tests.ideal import two_sided_geometric
 
 LEARNS = BlackBox(learning=1 << 12)
 
@@ -30,10 +29,6 @@ def epsilon_of(findings: list[Finding]) -> float:
 
 def of_dataset(release: Callable[..., Any], pair: NeighbouringPair = PAIR, epsilon: float = 0.1) -> Target:
     return Target.dataset(release, epsilon=epsilon, pairs=(pair,), name="stub")
-
-
-def truncated_geometric(answer: float, trials: int, rng: np.random.Generator, *, epsilon: float) -> np.ndarray:
-    return np.clip(math.floor(answer) + two_sided_geometric(rng, trials, epsilon), -2, 3)
 
 
 @pytest.mark.parametrize("true", [0.5, 2.0])
@@ -114,5 +109,7 @@ def test_what_fails_or_does_not_apply_is_told_and_a_failure_on_one_input_is_a_be
 
     (fails,) = audit(of_dataset(refuses_one), [attack], trials=2_000, maximise_epsilon=True)
     assert (fails.verdict, fails.flaw) == (Verdict.VIOLATED, FAILURE)
-    (elsewhere,) = audit(Target.noise(truncated_geometric, epsilon=1.0), [attack], trials=100, maximise_epsilon=True)
+    (elsewhere,) = audit(
+        Target.noise(randomized_response(2.0), epsilon=1.0), [attack], trials=100, maximise_epsilon=True
+    )
     assert elsewhere.verdict is Verdict.NOT_APPLICABLE

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from attacklab.attacks import MISSING_CLIP, SPECIAL_VALUES, BlackBox
-from attacklab.attacks.base import Event, Probe, Scenario
+from attacklab.attacks.base import Event, FunctionAttack, Probe, Scenario
 from attacklab.auditing.referee import audit
 from attacklab.auditing.statistics.betting import evidence
 from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Profile, Renyi, ZeroConcentrated
@@ -20,19 +20,10 @@ from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Kind, Target
 
 
-@dataclass(frozen=True)
-class HalfLines:
-    """An attack on additive noise that bets on half-lines from thresholds above the lower of two answers."""
-
-    thresholds: tuple[float, ...]
-    name: str = "half_lines"
-    flaw: str = "too little noise"
-
-    def applies_to(self, target: Target) -> bool:  # noqa: ARG002 - applies to the targets of this file
-        return True
-
-    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs neither
-        yield Scenario(NeighbouringPair(1.0, 0.0, None), tuple(map(half_line, self.thresholds)))
+def half_lines(_target: Target, _probe: Probe) -> Iterable[Scenario]:
+    """Bets that an answer is at least one of some thresholds above the lower of two true answers."""
+    thresholds = (-0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
+    yield Scenario(NeighbouringPair(1.0, 0.0, None), tuple(map(half_line, thresholds)))
 
 
 def half_line(threshold: float) -> Event:
@@ -49,7 +40,7 @@ CLAIMS: list[Claim] = [
 """What noise of σ = Δ = 1 keeps."""
 
 KINDS = [type(claim).__name__ for claim in CLAIMS]
-ATTACK = HalfLines((-0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0))
+ATTACK = FunctionAttack(half_lines, "too little noise", frozenset({Kind.NOISE}), "none")
 ALPHA = 1e-6
 
 
@@ -111,25 +102,19 @@ ZEROS = np.zeros(3)
 BOUNDS = (0.0, 1.0)
 
 
-@dataclass(frozen=True)
-class Each:
+def each(target: Target, probe: Probe) -> Iterable[Scenario]:
     """One pair of each relation that records have, and one of true answers."""
+    probe(ZEROS, 1)
+    ones = Event("more than a half", lambda outputs: outputs > 0.5)
+    for pair in (
+        NeighbouringPair.records(ZEROS, np.zeros(2), Relation.ADD_REMOVE),
+        NeighbouringPair.records(ZEROS, np.array([0.0, 1.0, 0.0]), Relation.SUBSTITUTE),
+        NeighbouringPair.answers(0.0, 1.0, sensitivity=target.sensitivity),
+    ):
+        yield Scenario(pair, (ones,))
 
-    name: str = "each"
-    flaw: str = "none"
 
-    def applies_to(self, target: Target) -> bool:
-        return target.kind is not Kind.NOISE
-
-    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        probe(ZEROS, 1)
-        ones = Event("more than a half", lambda outputs: outputs > 0.5)
-        for pair in (
-            NeighbouringPair.records(ZEROS, np.zeros(2), Relation.ADD_REMOVE),
-            NeighbouringPair.records(ZEROS, np.array([0.0, 1.0, 0.0]), Relation.SUBSTITUTE),
-            NeighbouringPair.answers(0.0, 1.0, sensitivity=target.sensitivity),
-        ):
-            yield Scenario(pair, (ones,))
+EACH = FunctionAttack(each, "none", frozenset({Kind.DATASET}), "none")
 
 
 def largest(records: float, trials: int, _: np.random.Generator) -> np.ndarray:
@@ -146,7 +131,7 @@ def relations(findings: Iterable[Finding]) -> set[Any]:
 )
 def test_a_claim_is_judged_on_pairs_of_its_own_relation(relation: str, verdict: Verdict) -> None:
     target = Target.dataset(largest, epsilon=1.0, relation=relation)
-    records, answers = audit(target, [Each()], trials=2_000)
+    records, answers = audit(target, [EACH], trials=2_000)
     assert (records.relation, answers.relation) == (relation, relation)
     assert records.pair["relation"] == relation
     assert records.verdict is verdict
@@ -155,7 +140,7 @@ def test_a_claim_is_judged_on_pairs_of_its_own_relation(relation: str, verdict: 
 
 
 def test_a_claim_without_a_relation_is_judged_on_pairs_of_any() -> None:
-    findings = audit(Target.dataset(largest, epsilon=1.0), [Each()], trials=2_000)
+    findings = audit(Target.dataset(largest, epsilon=1.0), [EACH], trials=2_000)
     assert relations(findings) == {"add-remove", "substitute", None}
     assert {finding.relation for finding in findings} == {None}
 

@@ -1,17 +1,17 @@
 """Audits that keep to a time, mostly on a clock that only the target's draws advance."""
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attacklab import ATTACKS, Domain, Finding, NeighbouringPair, Target, Verdict
+from attacklab import ATTACKS, Domain, Finding, Kind, NeighbouringPair, Target, Verdict
 from attacklab.attacks import Attack, GeneratorSeed, Precision
-from attacklab.attacks.base import Event, Probe, Scenario
+from attacklab.attacks.base import Event, FunctionAttack, Probe, Scenario
 from attacklab.auditing.clock import STEPS
 from attacklab.auditing.drawing import Draws, own_seconds
 from attacklab.auditing.judge import DEFAULT_TRIALS, Rules
@@ -118,7 +118,7 @@ def test_an_audit_ends_in_time_though_its_outputs_take_longer_than_the_first_one
 
     monkeypatch.setattr("attacklab.auditing.drawing.own_seconds", lambda _: slow.seconds)
     target = Target.noise(release, epsilon=1.0, domain=Domain(integers=True))
-    (finding,) = audit(target, [Above()], seconds=10.0)
+    (finding,) = audit(target, [above], seconds=10.0)
     assert finding.verdict is Verdict.NOT_DETECTED
     assert finding.samples is not None
     assert finding.samples.counts.trials > 1_000
@@ -165,54 +165,41 @@ def test_the_findings_of_given_trials_do_not_depend_on_the_time_anything_took(mo
             assert one.alpha == pytest.approx(expected[one.attack.name])
 
 
-@dataclass(frozen=True)
-class Above:
+def attack(find: Callable[..., Iterable[Scenario]]) -> Attack:
+    return FunctionAttack(find, "none", frozenset(Kind), "none")
+
+
+@attack
+def above(_target: Target, _probe: Probe) -> Iterable[Scenario]:
     """Bets on answers above the middle of two."""
-
-    name: str = "above"
-    flaw: str = "none"
-
-    def applies_to(self, target: Target) -> bool:
-        return target.sensitivity >= 1.0
-
-    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002
-        above = Event("above", lambda outputs: np.asarray(outputs > 0.5, dtype=bool))
-        yield Scenario(NeighbouringPair.answers(1.0, 0.0, sensitivity=1.0), (above,))
+    higher = Event("above", lambda outputs: np.asarray(outputs > 0.5, dtype=bool))
+    yield Scenario(NeighbouringPair.answers(1.0, 0.0, sensitivity=1.0), (higher,))
 
 
-@dataclass(frozen=True)
-class Never:
+@attack
+def never(_target: Target, probe: Probe) -> Iterable[Scenario]:
     """Bets on nothing, so that only its α can be looked at."""
+    probe(0.0, 1)
+    nothing = Event("nothing", lambda outputs: np.zeros(len(outputs), dtype=bool))
+    yield Scenario(NeighbouringPair.answers(0.0, 1.0, sensitivity=1.0), (nothing,))
 
-    name: str = "never"
-    flaw: str = "none"
 
-    def applies_to(self, target: Target) -> bool:
-        return target.sensitivity >= 1.0
-
-    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        probe(0.0, 1)
-        nothing = Event("nothing", lambda outputs: np.zeros(len(outputs), dtype=bool))
-        yield Scenario(NeighbouringPair.answers(0.0, 1.0, sensitivity=target.sensitivity), (nothing,))
+@attack
+def interrupts(_target: Target, _probe: Probe) -> Iterable[Scenario]:
+    """Ctrl-C comes while it looks."""
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize(("rate", "reached"), [(200.0, 1), (1e6, 2)])
 def test_attacks_behind_the_one_that_refutes_are_not_reached_where_outputs_are_slow(
     monkeypatch: pytest.MonkeyPatch, rate: float, reached: int
 ) -> None:
-    turns = Slow(rate, sound=False).audited(monkeypatch, attacks=[ANSWERS, Never()], seconds=20.0)
+    turns = Slow(rate, sound=False).audited(monkeypatch, attacks=[ANSWERS, never], seconds=20.0)
     assert turns[0].findings[0].verdict is Verdict.VIOLATED
     assert len(turns) == reached
 
 
-class Interrupts(Never):
-    """Ctrl-C comes while it looks."""
-
-    def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002
-        raise KeyboardInterrupt
-
-
 def test_an_audit_that_is_interrupted_holds_what_was_refuted_by_then() -> None:
     with pytest.raises(Interrupted) as interrupt:
-        audit(Target.noise(laplace, epsilon=1.0), [ANSWERS, Interrupts()], seconds=5.0)
+        audit(Target.noise(laplace, epsilon=1.0), [ANSWERS, interrupts], seconds=5.0)
     assert [finding.attack for finding in interrupt.value.findings if finding.refutes] == ["precision"]

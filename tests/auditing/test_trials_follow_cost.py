@@ -131,16 +131,8 @@ ANY = Event("any", lambda outputs: np.ones(len(outputs), dtype=bool))
 
 
 def sample_of(answers: int, trials: int, *, spend_all: bool, **rest: Any) -> Sample:
-    return Sample(
-        "any",
-        Scenario(NeighbouringPair.records([0], [1], Relation.SUBSTITUTE), (ANY,), answers),
-        0,
-        Role.JUDGE,
-        (ANY,),
-        trials,
-        spend_all,
-        **rest,
-    )
+    scenario = Scenario(NeighbouringPair.records([0], [1], Relation.SUBSTITUTE), (ANY,), answers)
+    return Sample("any", scenario, 0, Role.JUDGE, (ANY,), trials, spend_all, **rest)
 
 
 @pytest.mark.parametrize(("answers", "trials"), [(1, 1), (1, 63), (1, 1_000_003), (7, 400_001), (70_000, 100)])
