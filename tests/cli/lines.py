@@ -8,10 +8,14 @@ import re
 import shlex
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
+from attacklab.model.findings import record, to_text
 from tests import samplers
 from tests.cli import forked
+from tests.reporting.golden_files import LOW_BITS
+from tests.running import ROOT
 
 GOLDEN = Path(__file__).with_name("lines.txt")
 
@@ -96,6 +100,9 @@ def spread(records):
 
 def histogram(records):
     return {record: 2 * records.count(record) for record in records}
+
+def raising(answer, trials, rng):
+    return [1 / 0 if answer and rng.random() < 0.9 else 1.0 for _ in range(trials)]
 '''
 
 SAMPLERS = f"""
@@ -172,6 +179,9 @@ from t import *
 
 TABLE = "[tool.attacklab]"
 LISTED = "[[tool.attacklab.targets]]\ntarget = '../t.py:sound'\nkind = 'noise'\nepsilon = 1.0\n"
+LEAKING = LISTED.replace("sound", "leaking")
+
+KNOWN = replace(LOW_BITS, spec="../t.py:leaking --kind noise --epsilon 1.0")
 
 ACCEPTS = 'print("ACCEPTED  odd_name_1: 1-DP for all answers\\n   checked 12 cells of tables; readings grid")'
 
@@ -198,6 +208,11 @@ FILES = {
     "unparsed/pyproject.toml": f"{LISTED}delta = 'x'\n",
     "unflawed/pyproject.toml": f"{TABLE}\nignore = ['AL99']\n",
     "unrecorded/pyproject.toml": f"{TABLE}\nbaseline = 'no.json'\n{LISTED}",
+    "ignoring/pyproject.toml": f"{TABLE}\nignore = ['AL04']\n{LEAKING}",
+    "recorded/pyproject.toml": f"{TABLE}\nbaseline = 'known.json'\n{LEAKING}",
+    "recorded/known.json": to_text(record([KNOWN])),
+    "environments/opendp-0.16.0.txt": "",
+    "environments/read-me.txt": "",
 }
 """What lies in the folder in which the lines run; none of them may change it."""
 
@@ -222,6 +237,7 @@ def ended(line: str, folder: Path) -> str:
     """The status of a line, and the first line of its output, or the last of its error output where it has none."""
     in_folder, _, words = line.partition("$ ")
     options = [] if re.match("(audit|prove) ", words) is None or "--json" in words else ["-q"]
+    words = words.replace("PYTHON", sys.executable).replace("CLONE", str(ROOT))
     done = forked.run(folder / in_folder, *shlex.split(words), *options, env={"COLUMNS": "400"})
     out, err = (text.decode("utf-8", "replace") for text in (done.stdout, done.stderr))
     assert not re.search("Traceback|/attacklab/.*Warning: ", out + err), err

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from attacklab.attacks import ATTACKS
@@ -134,11 +135,17 @@ def test_the_help_tells_every_command_in_a_whole_line(attacklab: Any) -> None:
 def test_list_outside_a_checkout_shows_the_attacks_and_runs_nobodys_scripts(attacklab: Any, folder: Path) -> None:
     (folder / "experiments").mkdir()
     (folder / "experiments" / "train.py").write_text("raise RuntimeError('was run')\n")
+    (folder / "environments").mkdir()
+    for name in ("opendp-0.16.0", "read-me"):
+        (folder / "environments" / f"{name}.txt").touch()
     status, out, err = attacklab("list")
     assert (status, err) == (0, "")
     for attack in ATTACKS:
         assert attack.name in out
     assert "In a checkout of the lab" in out
+    told = f"here, {np.__version__}", "opendp-0.16.0 not built; make .environments/opendp-0.16.0/.ready"
+    assert all(words in " ".join(out.split()) for words in told)
+    assert "read-me" not in out
 
 
 @pytest.fixture

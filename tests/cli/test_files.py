@@ -10,21 +10,12 @@ import pytest
 from attacklab.model.findings import Verdict, read_record
 from tests.cli import forked
 from tests.cli.forked import Done
+from tests.cli.lines import TARGETS
 
-TARGETS = r"""
-import atexit, os, sys
-import numpy as np
-
-def leaking(answer, trials, rng):
-    return answer + rng.laplace(0.0, 1.0, trials)
-
-def rounded(answer, trials, rng):
-    steps = rng.geometric(1 - np.exp(-1.0), trials) - rng.geometric(1 - np.exp(-1.0), trials)
-    return np.floor(answer) + steps
-
+PRINTING = """
 def printing(answer, trials, rng):
     print('{"printed": 1}')
-    os.write(1, b"written\n")
+    os.write(1, b"written\\n")
     return leaking(answer, trials, rng)
 """
 
@@ -37,7 +28,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reas
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "targets.py").write_text(TARGETS)
+    (tmp_path / "targets.py").write_text(TARGETS + PRINTING)
     (tmp_path / "moving.py").write_text(MOVING + TARGETS)
     (tmp_path / "nowhere.py").write_text("import sys\nsys.path.clear()\n" + TARGETS)
     return tmp_path
@@ -122,7 +113,7 @@ def test_a_target_that_goes_elsewhere_takes_no_file_with_it(folder: Path, worker
 
 @pytest.mark.parametrize("forced", [{}, {"FORCE_COLOR": "1"}])
 def test_without_a_terminal_no_line_is_wrapped(folder: Path, forced: dict[str, str]) -> None:
-    done = run(folder, f"{LEAKING.replace('leaking', 'rounded')} -v", env={"COLUMNS": "", **forced})
+    done = run(folder, f"{LEAKING.replace('leaking', 'sound')} -v", env={"COLUMNS": "", **forced})
     assert any(
         line.startswith("    not refuted; ") and line.endswith(" the claim allows 0.462")
         for line in done.stdout.decode().splitlines()

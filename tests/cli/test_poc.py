@@ -10,20 +10,11 @@ import pytest
 from attacklab.cli.audit import poc
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import Verdict, read_record, record, to_text
+from tests.cli.lines import TARGETS
 from tests.running import run
 
 pytestmark = pytest.mark.slow
 
-TARGETS = """
-import numpy as np
-def naive(answer, trials, rng):
-    return answer + rng.laplace(0.0, 1.0, trials)
-def raising(answer, trials, rng):
-    return [1 / 0 if answer and rng.random() < 0.9 else 1.0 for _ in range(trials)]
-def exact(answer, trials, rng):
-    noise = rng.geometric(-np.expm1(-2.0**-10), (2, trials))
-    return (round(answer * 2**10) + noise[0] - noise[1]) / 2**10
-"""
 NOISE = "--kind noise --epsilon 1"
 
 
@@ -34,7 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-ROWS = (("naive --attack low_bit_laplace", "EVENT = Imported("), ("raising --attack special_values", "EVENT = "))
+ROWS = (("leaking --attack low_bit_laplace", "EVENT = Imported("), ("raising --attack special_values", "EVENT = "))
 
 
 @pytest.mark.parametrize(("words", "event"), ROWS)
@@ -44,7 +35,7 @@ def test_a_script_leaks_on_the_naive_twin_alone(attacklab: Any, folder: Path, wo
     assert (status, event in script) == (0, True)
     (folder / "shown.py").write_text(script, "utf-8")
     told = {}
-    for other in ([], [f"t.py:exact {NOISE}"], ["t.py:missing " + NOISE]):
+    for other in ([], [f"t.py:sound {NOISE}"], ["t.py:missing " + NOISE]):
         done = run([sys.executable, "shown.py", *other], folder)
         told[done.returncode] = done.stdout + done.stderr
     assert list(told) == [1, 0, 2], told
@@ -52,7 +43,7 @@ def test_a_script_leaks_on_the_naive_twin_alone(attacklab: Any, folder: Path, wo
 
 
 def test_what_cannot_be_shown_is_refused_in_one_line(attacklab: Any, folder: Path) -> None:
-    attacklab(f"audit t.py:naive {NOISE} --attack low_bit_laplace --attack integer_cast --trials 2000 --json f.json")
+    attacklab(f"audit t.py:leaking {NOISE} --attack low_bit_laplace --attack integer_cast --trials 2000 --json f.json")
     (finding, *_) = findings = read_record(folder / "f.json")["findings"]
     rare, rarer = (
         replace(finding, evidence=replace(finding.samples, first=replace(finding.samples.second, estimate=estimate)))

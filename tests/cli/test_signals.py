@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,10 +14,11 @@ import typer
 from attacklab.cli.audit import _interruptible
 from attacklab.cli.messages import Status
 from attacklab.model.findings import Interrupted
+from tests.processes.looking import wait_until
+from tests.running import ROOT
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
 MAIN = [sys.executable, "-c", "from attacklab.cli import main; main()"]
 POSIX = pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has other signals")
 
@@ -32,29 +32,16 @@ def waits(answer, trials, rng):
 """
 
 
-def audited(folder: Path, name: str, *options: str) -> list[str]:
-    (folder / "targets.py").write_text(TARGETS)
-    claimed = ["--kind", "noise", "--epsilon", "1"]
-    return [*MAIN, "audit", f"targets.py:{name}", *claimed, "--attack", "generator_seed", *options]
-
-
 @POSIX
 @pytest.mark.parametrize(
     ("number", "status", "group"), [(signal.SIGINT, 130, True), (signal.SIGTERM, -signal.SIGTERM, False)]
 )
 def test_a_signal_ends_the_command(tmp_path: Path, number: signal.Signals, status: int, group: bool) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(  # noqa: S603
-        audited(tmp_path, "waits", "--trials", "100"),
-        cwd=tmp_path,
-        env=environment,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        deadline = time.monotonic() + 60
-        while not (tmp_path / "began").exists() and time.monotonic() < deadline:
-            time.sleep(0.02)
+    (tmp_path / "targets.py").write_text(TARGETS)
+    line = "audit targets.py:waits --kind noise --epsilon 1 --attack generator_seed --trials 100"
+    where: Any = {"cwd": tmp_path, "env": {**os.environ, "PYTHONPATH": str(ROOT)}, "start_new_session": True}
+    with subprocess.Popen([*MAIN, *line.split()], stderr=subprocess.PIPE, text=True, **where) as process:  # noqa: S603
+        assert wait_until((tmp_path / "began").exists, seconds=60)
         (os.killpg if group else os.kill)(process.pid, number)
         _, told = process.communicate(timeout=30)
     assert process.returncode == status, told

@@ -7,6 +7,8 @@ import contextlib
 import io
 import math
 import os
+import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,10 +19,13 @@ from attacklab import Finding, NeighbouringPair, PrivacyClaim, Verdict, ZeroConc
 from attacklab.auditing.judge import PROVE_INSTEAD
 from attacklab.cli.output import show
 from attacklab.model import findings as findings_module
+from attacklab.model.files import write_whole
 from attacklab.model.findings import (
+    CERTIFICATE,
     FAILURE,
     SO_DID_EVERY_CALL,
     Alignment,
+    Certificate,
     Counts,
     Estimate,
     Laws,
@@ -32,13 +37,14 @@ from attacklab.model.findings import (
     to_text,
 )
 from attacklab.pytest_plugin.report import AuditedTest
-from attacklab.reporting import audit_page, sarif
+from attacklab.reporting import audit_page, pages, proofs, sarif
 from attacklab.reporting.sarif import Place
 
 FOLDER = Path(__file__).parent / "golden"
 PLACE = Place("my_library.py", 11)
 WHEN = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
 MADE_WITH = {"attacklab": "0", "python": "3"}
+HERE = {"date": "2026-02-03", "system": "Linux", "machine": "x86_64", "python": "3", "numpy": "2"}
 REPLAY = "attacklab audit my_library.py:Laplace.randomise --kind noise --epsilon 0.5 --attack {} --trials 5000"
 
 
@@ -171,6 +177,66 @@ def _in_pytest(findings: tuple[Finding, ...]) -> str:
     return f"the test {outcome}\n{test.failure()}\n"
 
 
+def written(folder: Path, name: str, findings: Sequence[Finding], **changed: Any) -> None:
+    """Write the records and the figure of an experiment."""
+    experiment = {
+        "name": name,
+        "package": "experiments",
+        "question": f"What of {name}?",
+        "seed": 3,
+        "share": 0.1,
+        "paragraph": f"Seen in {name}.",
+        "figures": [{"name": f"{name}_figure", "caption": f"Caption of {name}"}],
+        **changed,
+    }
+    write_whole(folder / "data" / f"{name}.json", to_text(record(findings, experiment=experiment, measured={})))
+    write_whole(folder / "figures" / f"{name}_figure.svg", "<svg/>")
+    measured(folder, name, paragraph="")
+
+
+def measured(folder: Path, name: str, paragraph: str = "It took a while.") -> None:
+    """Write the record and the figure of an experiment's times."""
+    figures = [{"name": f"{name}_seconds", "caption": "Seconds"}]
+    experiment = {"name": name, "seconds": 1.5, "paragraph": paragraph, "figures": figures}
+    data = {**record([], experiment=experiment, timings={}), "environment": HERE}
+    write_whole(folder / "measured" / f"{name}.json", to_text(data))
+    write_whole(folder / "measured" / "figures" / f"{name}_seconds.svg", "<svg/>")
+
+
+CERTIFIED = replace(
+    PROVED,
+    attack=CERTIFICATE,
+    reason="a cell is missing",
+    scope=Scope(Reach.NEIGHBOURS, neighbours="answers at most 1 apart"),
+    evidence=Certificate(
+        file="one.json",
+        sha256="ab",
+        size=12_345,
+        statement="1-DP for every pair | of answers",
+        readings=("grid", "table"),
+        checked="9 cells",
+    ),
+)
+
+
+def _pages(folder: Path) -> dict[str, str]:
+    """Pages of experiments, and that of two certificates, of which the second one was not accepted."""
+    refused = Certificate(file="two.json", sha256="ab", size=12_345)
+    second = replace(CERTIFIED, target="two", verdict=Verdict.INCONCLUSIVE, evidence=refused)
+    certificates = [replace(CERTIFIED, target="one"), second]
+    times = [{"mechanism": one.target, "write_seconds": 1.5, "check_seconds": 0.25} for one in certificates]
+    lemmas = {"grid": "A grid of |n| points.", "table": "A sampler."}
+    write_whole(folder / proofs.PROOFS / proofs.RECORD, to_text(record(certificates, lemmas=lemmas)))
+    write_whole(folder / proofs.PROOFS / proofs.TIMES, to_text({**record([]), "times": times, "environment": HERE}))
+    written(folder, "alpha", [*FINDINGS["fail"], BY_LAW, DELTA, HOSTILE])
+    for name in ("beta", "delta", "epsilon", "gamma"):
+        written(folder, name, [QUIET] * 50)
+    measured(folder, "beta")
+    texts = pages.rendered(folder)
+    shown = ("alpha.md", "index.md", "measured/beta.md", "proofs/index.md")
+    return {name.replace("/", "_"): str(texts[folder / name]) for name in shown}
+
+
 def golden_files() -> dict[str, str]:
     """The texts of the files by their names."""
     screens = {name: _printed(findings, verbose=None) for name, findings in SCREENS.items()}
@@ -195,7 +261,7 @@ def golden_files() -> dict[str, str]:
             )
             texts[f"{name}.sarif"] = to_text(sarif.sarif_log([(finding, PLACE) for finding in findings]))
             texts[f"{name}.json"] = to_text(record(findings))
-    return texts
+        return texts | _pages(Path(stack.enter_context(tempfile.TemporaryDirectory())))
 
 
 if __name__ == "__main__":

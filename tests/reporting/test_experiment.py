@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from attacklab.model.findings import read_record
@@ -117,6 +118,7 @@ def test_a_run_writes_its_record_and_figures_and_returns_the_record(share: float
     assert timed["finding_seconds"] == [FULL.seconds, BARE.seconds]
     assert timed["experiment"]["seconds"] == seconds
     assert timed["environment"]["machine"] == platform.machine()
+    assert timed["environment"]["numpy"] == np.__version__
 
 
 def timing_experiment() -> Experiment:

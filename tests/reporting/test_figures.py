@@ -36,6 +36,7 @@ FIGURE = Figure(
     ],
 )
 
+UNDECIDED = Cell(verdict=Verdict.INCONCLUSIVE)
 MATRIX = Figure(
     name="some_matrix",
     caption="What is refuted.",
@@ -50,12 +51,8 @@ MATRIX = Figure(
                     Cell(verdict=Verdict.ERROR),
                     Cell(verdict=Verdict.PROVED),
                 ],
-                [
-                    Cell(verdict=Verdict.NOT_DETECTED, text="0.03"),
-                    Cell(verdict=Verdict.NOT_APPLICABLE),
-                    Cell(verdict=Verdict.INCONCLUSIVE),
-                ],
-                [Cell(verdict=Verdict.PROVED), Cell(verdict=None), Cell(verdict=Verdict.INCONCLUSIVE)],
+                [Cell(verdict=Verdict.NOT_DETECTED, text="0.03"), Cell(verdict=Verdict.NOT_APPLICABLE), UNDECIDED],
+                [Cell(verdict=Verdict.PROVED), Cell(verdict=None), UNDECIDED],
             ],
         )
     ],

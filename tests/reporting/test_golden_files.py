@@ -8,10 +8,11 @@ import pytest
 from attacklab.auditing.flaws import catalogue
 from attacklab.cli.messages import Status
 from attacklab.cli.output import status_of
+from attacklab.cli.settings import Settings
 from attacklab.model.findings import Verdict
 from attacklab.pytest_plugin.report import AuditedTest
 from attacklab.reporting.sarif import Place
-from tests.reporting.golden_files import FINDINGS, FOLDER, SCREENS, golden_files
+from tests.reporting.golden_files import FINDINGS, FOLDER, LOW_BITS, RAISES, SCREENS, golden_files
 
 MADE = golden_files()
 STATUSES = {"FAIL": Status.REFUTED, "PASS": Status.OK, "PROVED": Status.OK}
@@ -33,6 +34,10 @@ def test_a_screen_has_fifteen_lines_at_most_of_eighty_columns_and_begins_with_it
         assert len(lines) <= 15, name
         assert all(len(line) <= 80 or "deep/" in line for line in lines), name
         assert STATUSES.get(lines[0].split()[0], Status.FAILED) is status_of(SCREENS[name.strip()]), name
+
+
+def test_an_error_counts_beside_a_known_flaw() -> None:
+    assert Settings(ignore=frozenset({"AL04"})).status_of((LOW_BITS, RAISES)) is Status.FAILED
 
 
 def test_a_command_over_several_lines_is_read_by_a_shell_as_one() -> None:

@@ -4,91 +4,22 @@ import csv
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from attacklab.model.errors import UsageError
 from attacklab.model.files import write_whole
-from attacklab.model.findings import CERTIFICATE, EXACT_LAW, Finding, Verdict, record, to_text
+from attacklab.model.findings import CERTIFICATE, EXACT_LAW, Verdict, record, to_text
 from attacklab.reporting.lab_page import lab_page, scoreboard
 from attacklab.reporting.pages import LONGEST_TABLE, rendered, require_index, write_index
 from attacklab.reporting.sources import digests
 from tests.model.test_findings import BARE, FULL
-
-ERROR = replace(BARE, verdict=Verdict.ERROR, reason="broke raised ValueError: a | b", target="broken", attack="x")
-
-
-def written(folder: Path, name: str, findings: list[Finding], **changed: Any) -> None:
-    experiment = {
-        "name": name,
-        "package": "experiments",
-        "question": f"What of {name}?",
-        "seed": 3,
-        "share": 0.1,
-        "paragraph": f"Seen in {name}.",
-        "figures": [{"name": f"{name}_figure", "caption": f"Caption of {name}"}],
-        **changed,
-    }
-    write_whole(folder / "data" / f"{name}.json", to_text(record(findings, experiment=experiment, measured={})))
-    drawn(folder / "figures" / f"{name}_figure.svg")
-    measured(folder, name, paragraph="")
-
-
-def measured(folder: Path, name: str, paragraph: str = "It took a while.") -> None:
-    experiment = {
-        "name": name,
-        "seconds": 1.5,
-        "paragraph": paragraph,
-        "figures": [{"name": f"{name}_seconds", "caption": "Seconds"}],
-    }
-    data = record([], experiment=experiment, timings={})
-    data["environment"]["date"] = "2026-02-03"
-    write_whole(folder / "measured" / f"{name}.json", to_text(data))
-    drawn(folder / "measured" / "figures" / f"{name}_seconds.svg")
-
-
-def drawn(path: Path) -> None:
-    write_whole(path, "<svg/>")
+from tests.reporting.golden_files import measured, written
 
 
 def page_of(reports: Path, name: str) -> str:
     write_index(reports)
     return (reports / f"{name}.md").read_text(encoding="utf-8")
-
-
-def test_the_index_has_a_sentence_and_a_figure_of_every_experiment(tmp_path: Path) -> None:
-    names = ["alpha", "beta", "delta", "epsilon", "gamma"]
-    for name in names:
-        written(tmp_path, name, [FULL] * 50)
-    index = write_index(tmp_path)
-    assert index == tmp_path / "index.md"
-    page = index.read_text(encoding="utf-8")
-    for name in names:
-        entry = f"[![{name}](figures/{name}_figure.svg)]({name}.md)<br>[**{name}**]({name}.md): What of {name}?"
-        assert page.count(entry) == 1
-    assert [page.index(f"**{name}**") for name in names] == sorted(page.index(f"**{name}**") for name in names)
-    rows = [line for line in page.splitlines() if line.startswith("|")]
-    assert len(rows) == 2 + 2
-    assert len(page) < 300 + 200 * len(names)
-
-
-def test_the_page_of_an_experiment_shows_its_figures_findings_and_data(tmp_path: Path) -> None:
-    written(tmp_path, "alpha", [FULL, replace(FULL, verdict=Verdict.NOT_DETECTED), BARE, ERROR])
-    page = page_of(tmp_path, "alpha")
-    for piece in (
-        "# alpha\n",
-        "*What of alpha?*",
-        "Seen in alpha.",
-        "(figures/alpha_figure.svg)",
-        "Caption of alpha",
-        "(data/alpha.json), seed 3, 0.1 of the full budgets.",
-        "(index.md)",
-    ):
-        assert piece in page, piece
-    assert "1 violated, 1 not detected" in page
-    assert "0.59 [0.4, 0.7]" in page
-    assert "1 error" in page
 
 
 def test_a_table_of_more_than_40_rows_is_a_file_beside_the_data_and_a_shorter_one_is_not(tmp_path: Path) -> None:
@@ -113,6 +44,7 @@ def test_every_link_of_the_pages_leads_somewhere(tmp_path: Path) -> None:
         written(tmp_path, name, [replace(FULL, target=f"{number}") for number in range(41)])
         measured(tmp_path, name)
     write_index(tmp_path)
+    assert not (tmp_path / "proofs").exists()
     for page in tmp_path.rglob("*.md"):
         links = re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))
         assert links
