@@ -1,13 +1,6 @@
 """The experiments on detection rates and false alarms, in quick mode."""
 
-import math
-
-import pytest
-
-from attacklab.model.claims import PrivacyClaim
 from corpus import detection, false_alarms
-from corpus.common.specimen import Specimen
-from corpus.false_alarms import EDGE
 from tests.experiments.records import quick_record
 
 
@@ -33,23 +26,3 @@ def test_a_quick_run_counts_false_alarms_and_says_how_many() -> None:
     assert len(figure.panels) == 1
     said = " ".join(false_alarms.explain(data).split())
     assert "Of 4 whole default audits of 2 sound targets" in said
-
-
-@pytest.mark.parametrize("specimen", EDGE, ids=lambda specimen: specimen.name)
-def test_an_edge_target_spends_all_of_its_claim(specimen: Specimen) -> None:
-    computed, claim = specimen.computed, specimen.make().claim
-    assert computed is not None
-    assert not specimen.broken
-    assert isinstance(claim, PrivacyClaim)
-    p, q = (computed.law(side) for side in (computed.pair.first, computed.pair.second))
-
-    def divergence(epsilon: float) -> float:
-        """The larger of the two hockey-stick divergences."""
-        excesses = (
-            [mass - math.exp(epsilon) * b.get(one, 0.0) for one, mass in a.items()] for a, b in ((p, q), (q, p))
-        )
-        return max(math.fsum(max(0.0, excess) for excess in both) for both in excesses)
-
-    assert divergence(claim.epsilon) == pytest.approx(claim.delta, abs=1e-9)
-    if not claim.delta:
-        assert divergence(claim.epsilon - 1e-6) > 1e-8

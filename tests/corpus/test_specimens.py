@@ -12,6 +12,7 @@ from attacklab.auditing.statistics.inference import assess
 from attacklab.model.findings import Counts
 from attacklab.model.targets import Target
 from corpus.common.specimen import Specimen, Witness
+from corpus.false_alarms import EDGE
 from corpus.held_out import HELD_OUT
 from corpus.known import KNOWN
 
@@ -69,18 +70,30 @@ def test_the_witness_of_a_broken_specimen_refutes_its_claim(specimen: Specimen) 
     assert _worst_excess(target, first, second, witness.trials) > 0
 
 
-@_named(COMPUTED)
-def test_the_law_of_a_sound_specimen_keeps_its_claim(specimen: Specimen) -> None:
-    target, computed = specimen.make(), specimen.computed
-    assert target.covers(computed.pair)
-    p, q = (computed.law(side) for side in (computed.pair.first, computed.pair.second))
+def _divergence(specimen: Specimen, epsilon: float) -> float:
+    """The larger of the two hockey-stick divergences of the laws that are written beside it."""
+    p, q = (specimen.computed.law(side) for side in (specimen.computed.pair.first, specimen.computed.pair.second))
     assert math.fsum(p.values()) == pytest.approx(1, abs=1e-11)
     assert math.fsum(q.values()) == pytest.approx(1, abs=1e-11)
+    return max(
+        math.fsum(max(0.0, mass - math.exp(epsilon) * other.get(output, 0.0)) for output, mass in one.items())
+        for one, other in ((p, q), (q, p))
+    )
+
+
+@_named(COMPUTED)
+def test_the_law_of_a_sound_specimen_keeps_its_claim(specimen: Specimen) -> None:
+    target = specimen.make()
+    assert target.covers(specimen.computed.pair)
     for epsilon in target.claim.points:
-        allowed = target.claim.delta_at(epsilon) + 1e-11
-        for one, other in ((p, q), (q, p)):
-            over = (max(0.0, mass - math.exp(epsilon) * other.get(output, 0.0)) for output, mass in one.items())
-            assert math.fsum(over) <= allowed
+        assert _divergence(specimen, epsilon) <= target.claim.delta_at(epsilon) + 1e-11
+
+
+@_named(EDGE)
+def test_an_edge_target_spends_all_of_its_claim(specimen: Specimen) -> None:
+    claim = specimen.make().claim.nominal
+    assert _divergence(specimen, claim.epsilon) == pytest.approx(claim.delta, abs=1e-9)
+    assert claim.delta or _divergence(specimen, claim.epsilon - 1e-6) > 1e-8
 
 
 @_named(COMPUTED)

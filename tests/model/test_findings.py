@@ -233,16 +233,6 @@ def test_numbers_that_json_lacks_are_refused_in_writing_and_in_reading(number: f
         read_record(path)
 
 
-def test_record_is_read_back_with_its_findings(tmp_path: Path) -> None:
-    path = tmp_path / "record.json"
-    write_whole(path, to_text(record([FULL, BARE], measured={"n": [1, 2]})))
-    read = read_record(path)
-    assert read["findings"] == [FULL, BARE]
-    assert read["measured"] == {"n": [1, 2]}
-    assert read["schema"] == SCHEMA
-    assert read["environment"]["numpy"] == np.__version__
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -24,8 +24,3 @@ def is_alive(pid: int) -> bool:
 def ends(*pids: int) -> bool:
     """Whether all these processes end within 10 s."""
     return wait_until(lambda: not any(map(is_alive, pids)))
-
-
-def numbers(folder: Path | str) -> list[str]:
-    """The entries whose names are numbers, such as processes and descriptors."""
-    return [entry.name for entry in Path(folder).iterdir() if entry.name.isdecimal()]

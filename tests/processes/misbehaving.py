@@ -32,14 +32,6 @@ def echo(input_: Any, trials: int, rng: Rng) -> list[Any]:  # noqa: ARG001
     return list(input_)
 
 
-def bits(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:  # noqa: ARG001
-    return np.array([5e-324, -5e-324, -0.0, 0.0, sys.float_info.max, sys.float_info.min, 0.1, np.inf, -np.inf])
-
-
-def half_precision(answer: float, trials: int, rng: Rng) -> NDArray[np.float16]:  # noqa: ARG001
-    return np.array([6e-8, -0.0, 65504.0], dtype=np.float16)
-
-
 def works_in_place(records: NDArray[np.float64], trials: int, rng: Rng) -> list[float]:  # noqa: ARG001
     total = float(records.sum())
     records += 1
@@ -107,14 +99,6 @@ def hangs(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
 def computes_forever(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:  # noqa: ARG001
     while True:
         answer += 1
-
-
-def too_many(answer: float, trials: int, rng: Rng) -> NDArray[np.float64]:
-    return sound(answer, trials + 1, rng)
-
-
-def too_few(answer: float, trials: int, rng: Rng) -> list[float]:
-    return sound(answer, trials, rng).tolist()[1:]
 
 
 def nothing(answer: float, trials: int, rng: Rng) -> None:  # noqa: ARG001

@@ -92,16 +92,9 @@ def failure_of(target: Target, trials: int = 3, answer: Any = 0.0) -> str:
 # What is sent, and what comes back
 
 
-def test_outputs_are_those_that_it_gives_here_with_every_bit_and_their_format(misbehaving: Made) -> None:
-    here = rng(int(rng(7).integers(1 << 63)))
-    expected = np.array([5e-324, -5e-324, -0.0, 0.0, sys.float_info.max, sys.float_info.min, 0.1, np.inf, -np.inf])
-    for name, input_, outputs in (
-        ("sound", 0.5, 0.5 + here.laplace(size=1000)),
-        ("bits", 0.0, expected),
-        ("half_precision", 0.0, np.array([6e-8, -0.0, 65504.0], dtype=np.float16)),
-    ):
-        there = misbehaving(name).outputs(input_, len(outputs), rng(7))
-        assert (there.dtype, there.tobytes()) == (outputs.dtype, outputs.tobytes())
+def test_outputs_are_those_that_it_gives_here_with_every_bit(misbehaving: Made) -> None:
+    here = 0.5 + rng(int(rng(7).integers(1 << 63))).laplace(size=1000)
+    assert misbehaving("sound").outputs(0.5, 1000, rng(7)).tobytes() == here.tobytes()
 
 
 def test_outputs_of_any_form_are_those_that_it_gives_here(misbehaving: Made) -> None:
@@ -119,7 +112,8 @@ def test_outputs_of_any_form_are_those_that_it_gives_here(misbehaving: Made) -> 
 def test_inputs_keep_every_bit_and_their_type(misbehaving: Made) -> None:
     values = np.array([5e-324, -0.0, sys.float_info.max, 0.1, np.inf])
     echo = misbehaving("echo", kind=Kind.SUM, bounds=(0.0, 1.0))
-    assert echo.outputs(values, 5, rng()).tobytes() == values.tobytes()
+    for sent in (values, np.array([-0.0, 1.5], dtype=np.float32)):
+        assert echo.outputs(sent, len(sent), rng()).tobytes() == sent.tobytes()
     assert echo.outputs(np.arange(5)[::-1] - 2, 5, rng()).tolist() == [2, 1, 0, -1, -2]
     types = misbehaving("type_of_input", kind=Kind.DATASET)
     for input_, name in (
@@ -178,8 +172,6 @@ def test_threads_take_turns_and_a_copy_has_a_child_of_its_own(misbehaving: Made)
 def test_what_a_target_does_wrong_is_told_in_one_line_and_an_exception_is_an_outcome(misbehaving: Made) -> None:
     for name, told in (
         ("vanishes", "crash: exited with status 3; it said: out of cheese"),
-        ("too_many", "wrong number of outputs: 4 outputs for 3 trials"),
-        ("too_few", "wrong number of outputs: 2 outputs for 3 trials"),
         ("nothing", "garbage: it returned NoneType, not outputs"),
         ("code", "garbage: its outputs: values of type function cannot be sent"),
     ):

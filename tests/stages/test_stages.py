@@ -311,6 +311,7 @@ def test_a_declared_pair_is_tried() -> None:
         ({"a": 1}, {"b": 2}, "l1", 3),
         ([1, 1, 2], [1, 2, 3], "symmetric", 2),
         ([0.0], [-0.0], "symmetric", 2),
+        ([1], [1.0], "symmetric", 2),
         ([math.nan], [math.nan], "symmetric", 0),
     ],
 )

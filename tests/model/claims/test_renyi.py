@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from attacklab.model.claims import Renyi, ZeroConcentrated
 from attacklab.model.claims.conversion import tangent_bound
 from attacklab.model.claims.renyi import RenyiClaim
+from tests.model.claims.test_profile import of_two_normals
 
 CLAIMS = [
     ZeroConcentrated(0.05),
@@ -80,14 +81,8 @@ def test_the_profile_falls_with_epsilon(claim: RenyiClaim) -> None:
 @pytest.mark.parametrize("rho", [0.01, 0.5, 3.0, 48.0, 700.0])
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0, 6.0, 15.0, 40.0])
 def test_zcdp_allows_what_gaussian_noise_of_that_rho_really_does(rho: float, epsilon: float) -> None:
-    mu = math.sqrt(2 * rho)
     with mpmath.workprec(1000):
-        m, e = mpmath.mpf(mu), mpmath.mpf(epsilon)
-
-        def tail(x: mpmath.mpf) -> mpmath.mpf:
-            return mpmath.erfc(x / mpmath.sqrt(2)) / 2
-
-        truth = tail(e / m - m / 2) - mpmath.exp(e) * tail(e / m + m / 2)
+        truth = of_two_normals(mpmath.mpf(math.sqrt(2 * rho)), mpmath.mpf(epsilon))
         assert truth * (1 - mpmath.mpf(10) ** -12) <= ZeroConcentrated(rho).delta_at(epsilon)
 
 
