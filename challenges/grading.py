@@ -115,7 +115,7 @@ class _Judging:
         _called("the file", lambda: exec(compile(Path(path).read_bytes(), path, "exec"), self._file))  # noqa: S102
         self._number = self._file.get("challenge")
         if type(self._number) is not int or not 1 <= self._number <= len(CHALLENGES):
-            raise UsageError(f"it must say which challenge it is for: challenge = 1, up to {len(CHALLENGES)}")
+            raise UsageError(f"it must name a challenge from 1 to {len(CHALLENGES)}, such as challenge = 1")
         self._challenge: Challenge = CHALLENGES[self._number - 1]
         self._uses = self._challenge.uses(rng)
 
@@ -125,7 +125,7 @@ class _Judging:
         missing = {"pairs"} if kind == "verdict" else {"pair", "event"}
         missing -= self._file.keys()
         if missing:
-            raise UsageError(f"it defines no {' and no '.join(sorted(missing))}; a {kind} comes with that")
+            raise UsageError(f"it must define {' and '.join(sorted(missing))}, as every {kind} does")
         try:
             lines = self._verdict() if kind == "verdict" else self._attack()
             lines += self._repair() if kind == "repair" else []
@@ -151,7 +151,7 @@ class _Judging:
 
     def _verdict(self) -> list[str]:
         if self._file["verdict"] != "sound":
-            raise UsageError('a verdict is "sound"; show the opposite by an attack')
+            raise UsageError('verdict must be "sound"; if the claim is broken, hand in an attack')
         if not self._challenge.takes_bits:
             raise _Failed(self._say("no_laws"))
         pairs = [_pair(pair) for pair in _called("pairs", self._file["pairs"])]
@@ -229,7 +229,7 @@ class _Judging:
         if self._challenge.kind is Kind.SELECTION and not (
             outputs.dtype.kind in "iu" and outputs.min() >= 0 and outputs.max() < len(input_)
         ):
-            raise UsageError(f"{name} gave something other than the numbers of alternatives, from 0")
+            raise UsageError(f"{name} must return indices of alternatives, from 0 to {len(input_) - 1}")
         return outputs, bits, seconds
 
     def _judged(self, mechanism: Callable[..., Any]) -> Assessment:
@@ -239,7 +239,7 @@ class _Judging:
             outputs = self._drawn(mechanism, input_, TRIALS)[0]
             mask = np.asarray(_called("event", self._file["event"], outputs))
             if mask.dtype != np.bool_ or mask.shape != (TRIALS,):
-                raise UsageError(f"event(outputs) must return one bool an output, not {mask.dtype} {mask.shape}")
+                raise UsageError(f"event(outputs) must return one bool for each output, not {mask.dtype} {mask.shape}")
             masks.append(mask)
         return judge(self._challenge.claim, Counts.of(*masks), ALPHA)
 

@@ -117,7 +117,7 @@ def timing_figures(data: dict[str, Any]) -> list[Figure]:
     for of, known in measured["known"].items():
         series.append(line(f"certified, {of}", Role.CEILING, steps, [upper / lower for lower, upper in known]))
     caption = "Below 1 an accountant spends more than it says; far above, it wastes accuracy."
-    title = f"ε as a part of what is lost at least, δ = {DELTA:g}"
+    title = f"reported ε / certified lower bound, δ = {DELTA:g}"
     return [figure("accountants", caption, [panel(title, "steps", "", series, x_scale="log", y_scale="log")])]
 
 
@@ -132,7 +132,7 @@ def _ratios(name: str, said: Mapping[str, Any], measured: Mapping[str, Any]) -> 
 def explain_timings(data: dict[str, Any]) -> str:
     """Return a paragraph and a table with a row for each accountant."""
     measured = data["timings"]
-    head = "| accountant | of | safe | violated | undecided | refused | least of what is lost | most |"
+    head = "| accountant | of | safe | violated | undecided | refused | lowest ratio | highest |"
     most = measured["steps"][-1]
     lines = [PARAGRAPHS["accountants"].format(sigma=SIGMA, rate=RATE, delta=DELTA, wide=WIDE, each=EACH, most=most)]
     lines += ["", head, "|---|---|---|---|---|---|---|---|"]

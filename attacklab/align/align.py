@@ -105,7 +105,7 @@ def _served(question: Question, group: Sequence[Trial]) -> tuple[Aligned | None,
     """
     waiting: list[tuple[Trial, Shift]] = [(group[0], {})]
     tried = set[Any]()
-    why, failed = "no shift gives the same output", group[0]
+    why, failed = "no shift of the draws gives the same output on both inputs", group[0]
     while waiting and len(tried) < MOST_SHIFTS:
         asked, base = waiting.pop()
         more: list[tuple[Trial, Shift]] = []
@@ -133,13 +133,13 @@ def _serves_all(question: Question, group: Sequence[Trial], shift: Shift) -> tup
     for trial in _with_edges(question, group):
         after = question.answer(trial, shift)
         if not same(after.parts, trial.parts):
-            return None, "no shift gives the same output at all outcomes that were tried", trial
+            return None, "no shift of the draws gives the same output on both inputs for all noise tried", trial
         why, chosen = _laws_differ(question, trial.run, after.run)
         if why:
             return None, why, trial
         costs = _costs(trial.run, after.run, shift)
         if costs is None:
-            return None, "a shift leads where the noise has no value, or has no cost", trial
+            return None, "a shifted draw is impossible under its noise, or its noise has scale 0", trial
         by_unit = by_unit if sum(by_unit.values()) > sum(costs.values()) else costs
         pure = sum(cost for unit, cost in costs.items() if unit.law is not Law.GAUSSIAN)
         epsilon = max(epsilon, pure + chosen)
@@ -167,7 +167,7 @@ def _inside(unit: Unit) -> float:
 def _laws_differ(question: Question, first: Run, second: Run) -> tuple[str, float]:
     """Return why two runs draw from different laws (empty if they do not), and the privacy loss of their choices."""
     if first.unmatched or second.unmatched:
-        return "the two runs draw differently", 0.0
+        return "the two inputs lead to different random calls", 0.0
     places, lost = second.by_key(), 0.0
     for draw in first.draws:
         place = places.get(draw.key)
@@ -175,13 +175,13 @@ def _laws_differ(question: Question, first: Run, second: Run) -> tuple[str, floa
             continue
         other = second.draws[place]
         if np.shape(draw.value) != np.shape(other.value):
-            return f"{draw.source} draws as many numbers as the data says", 0.0
+            return f"the count of numbers that {draw.source} draws depends on the data", 0.0
         if not np.all(close_scales(draw.scale, other.scale)):
-            return f"the scale of {draw.source} follows the data", 0.0
+            return f"the scale of {draw.source} depends on the data", 0.0
         if repr(draw.parameters) != repr(other.parameters):
             lost += loss_of_choices(draw.parameters, other.parameters, draw.value)
         if math.isinf(lost):
-            return f"what {draw.source} draws from follows the data", 0.0
+            return f"the distribution of {draw.source} depends on the data", 0.0
     return "", lost
 
 

@@ -111,7 +111,7 @@ def _moved(shares: Mapping[Unit, float]) -> str:
     """Say how far the value moves whose noise is shifted most, in scales. The stage that moves it so is at fault."""
     unit = max(shares, key=lambda one: abs(shares[one]))
     by, scale = abs(shares[unit]) * unit.scale, unit.scale
-    return f"; the value that meets the draw moves by {by:.6g}, in noise of scale {scale:.6g}"
+    return f"; the value that the noise hides moves by {by:.3g}, and the noise has scale {scale:.3g}"
 
 
 def _losses(question: Question, trials: Sequence[Trial], units: Sequence[Unit]) -> tuple[list[_Loss], bool]:

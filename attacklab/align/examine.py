@@ -109,7 +109,7 @@ def _one_way(give: Give, first: Any, second: Any, claim: Claim, seeds: Sequence[
     try:
         return _tried(question, runs, claim, seeds[0], common)
     except Exhausted:
-        return Examined(Status.OPEN, f"{MOST_RUNS:,} runs were too few to align it", **common)
+        return Examined(Status.OPEN, f"{MOST_RUNS:,} runs of your function were too few to find shifts", **common)
 
 
 def _tried(question: Question, runs: Sequence[Run], claim: Claim, seed: int, common: dict[str, Any]) -> Examined:
@@ -122,7 +122,7 @@ def _tried(question: Question, runs: Sequence[Run], claim: Claim, seed: int, com
     common["coarse"] = _is_too_coarse([trials[0].parts, answers[0].parts], common)
     excess = None if common["coarse"] else exact_excess(question, trials, claim)
     if excess is not None:
-        reason = f"the output tells every draw, and loses {excess.loss}; claimed is {claim}{excess.moved}"
+        reason = f"the output reveals every draw, so it loses {excess.loss}; the claim is {claim}{excess.moved}"
         return Examined(Status.VIOLATED, reason, by_unit=excess.by_unit, epsilon=excess.epsilon, **common)
     part = unmoved([trial.parts for trial in trials], [answer.parts for answer in answers])
     if part is not None:
@@ -155,14 +155,14 @@ def _not_passed(
 ) -> str:
     """Say why the shifts decide nothing about the claim, whatever they cost; return an empty text if they decide."""
     if common["unseen"]:
-        return f"{common['unseen']} can't be looked into"
+        return f"{common['unseen']} has a type that cannot be compared; return numbers or text"
     why = found.open or untried(question, runs[0])
     if why:
         return why
     if all(isinstance(trial.run.output, Raised) for trial in trials):
-        return f"it raises {runs[0].output.kind} on both inputs"
+        return f"your function raises {runs[0].output.kind} on both inputs"
     if found.cost() is None:
-        return "outputs of different forms shift the noise differently, so that no δ is known"
+        return "outputs of different types need different shifts, so no δ is known"
     if common["coarse"]:
         return "its outputs are so large that rounding hides its noise"
     return ""

@@ -169,7 +169,7 @@ def unseen_draws(runs: Sequence[Run], trials: Sequence[Trial]) -> str:
         same(trial.parts, parts_of(run.output)) and not trial.run.unmatched
         for run, trial in zip(runs, trials, strict=False)
     ]
-    return "" if all(repeats) else "it gives something else when its draws are repeated: some of them are not seen"
+    return "" if all(repeats) else "its output changes when its draws are repeated: some draws are not recorded"
 
 
 def fixed_among(runs: Sequence[Run]) -> frozenset[Key]:
@@ -242,7 +242,7 @@ def untried(question: Question, run: Run) -> str:
         return f"{coins} uniform draws are too many to try"
     odd = next((draw for draw in others if draw.law is Law.OTHER), None)
     if odd is not None:
-        return f"nothing is known of shifts of {odd.source}"
+        return f"the cost of shifting {odd.source} is not known"
     known = next((draw for draw in run.draws if draw.is_known), None)
     return "" if known is None else f"the generator of {known.source} may have been seeded with a number"
 

@@ -84,8 +84,8 @@ class _Study:
     def spent(self) -> str:
         """Say why no more pairs are begun (the runs or the time are used up); return an empty text if more may be."""
         if self.examined and self.runs >= MOST_RUNS:
-            return f"after {MOST_RUNS:,} runs"
-        return "as the time was up" if self.examined and own_seconds() > self.until else ""
+            return f"because {MOST_RUNS:,} runs were made"
+        return "because the time was up" if self.examined and own_seconds() > self.until else ""
 
     def look_at(self, pair: NeighbouringPair) -> Examined:
         """Examine a pair, keep the result and return it."""
@@ -157,7 +157,7 @@ def _look(study: _Study, pairs: Sequence[NeighbouringPair]) -> None:
         spent = study.spent()
         if spent:
             left = len(pairs) - number
-            study.dropped = f"; {left:,} {'pair was' if left == 1 else 'pairs were'} dropped {spent}"
+            study.dropped = f"; {left:,} {'pair was' if left == 1 else 'pairs were'} not tried {spent}"
             return
         if study.look_at(pair).status > Status.OPEN:
             return
@@ -172,7 +172,7 @@ def _certain(study: _Study, alpha: float) -> Finding | None:
             confirmed = _confirmed(study, pair, made, alpha)
             if confirmed is not None:
                 return confirmed
-            varies = replace(made, status=Status.OPEN, reason="a part that no draw seemed to move varies afresh")
+            varies = replace(made, status=Status.OPEN, reason="a part of the output varies, but not with the draws")
             study.examined = [(each, varies if one is made else one) for each, one in study.examined]
     return None
 
@@ -204,8 +204,8 @@ def _passed(study: _Study) -> Finding:
     pair, most = max(study.examined, key=lambda one: _size(one[1].cost))
     pairs = "1 pair" if len(study.examined) == 1 else f"{len(study.examined):,} pairs"
     reason = (
-        f"with the noise frozen, the code around it costs {most.cost or Cost()} of {study.target.claim} "
-        f"({pairs}, {study.tried:,} outcomes of the noise; a tried shift is no proof for all){study.dropped}"
+        f"with the noise frozen, the code around it costs {most.cost or Cost()}; the claim is {study.target.claim} "
+        f"({pairs}, {study.tried:,} values of the noise; a test, not a proof){study.dropped}"
     )
     return _finding(study, Verdict.NOT_DETECTED, reason, pair, most)
 
@@ -214,9 +214,9 @@ def _sampled(study: _Study, site: Site, audit: Audit, rounds: Sequence[int], alp
     """Run the black box on the worst pairs. Return a finding and its number of trials; `alpha` is for each round."""
     worst = study.worst()[:MOST_SAMPLED]
     pair, made = worst[0]
-    why, besides = f"no witness: {made.reason}", study.dropped
+    why, besides = f"shifting the noise decided nothing: {made.reason}", study.dropped
     if made.unseen:  # nor can samples tell such parts of outputs apart
-        return _finding(study, Verdict.INCONCLUSIVE, f"{why}; release what can be compared", pair, made), rounds[-1]
+        return _finding(study, Verdict.INCONCLUSIVE, why, pair, made), rounds[-1]
     target = _rounded(study, [one for one, _ in worst], made.scale)
     findings: Sequence[Finding] = ()
     done = rounds[0]
@@ -224,7 +224,7 @@ def _sampled(study: _Study, site: Site, audit: Audit, rounds: Sequence[int], alp
         try:
             findings = audit(target, [BlackBox()], trials=trials, alpha=alpha, seed=study.seed)
         except _TooSlow:
-            besides = f"; {trials:,} trials did not fit the time, so give more seconds{besides}"
+            besides = f"; {trials:,} trials did not fit in the time; give --trials (in Python, seconds=){besides}"
             break
         done = trials
         if any(finding.refutes for finding in findings):
@@ -238,7 +238,7 @@ def _sampled(study: _Study, site: Site, audit: Audit, rounds: Sequence[int], alp
             aligned = _aligned(site, study, made, finding.samples)
             return replace(finding, reason=reason, flaw=FLAW, evidence=aligned, **named), done
     decisive = next((one for one in findings if one.verdict is Verdict.NOT_DETECTED), findings[0])
-    return replace(decisive, reason=f"{why}; by samples {decisive.reason}{besides}", **named), done
+    return replace(decisive, reason=f"{why}; by samples: {decisive.reason}{besides}", **named), done
 
 
 def _rounded(study: _Study, pairs: Sequence[NeighbouringPair], scale: float | None) -> Target:
@@ -321,7 +321,7 @@ def _aligned(site: Site, study: _Study, made: Examined, samples: Samples | None)
 
 
 def _site_text(site: Site) -> str:
-    return f"{from_here(site.file)}:{site.line}, {site.statement}" if site.line else "no line"
+    return f"{from_here(site.file)}:{site.line}, {site.statement}" if site.line else "line unknown"
 
 
 def _size(cost: Cost | None) -> float:

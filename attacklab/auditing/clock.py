@@ -74,8 +74,8 @@ class Clock:
         if self.left - seconds < max(self._kept, math.ulp(0.0)):
             needed = 2 * (self._seconds - self.left + seconds)
             raise OutOfTime(
-                f"there is no time left to look for scenarios: the target takes {rate:.2g} s for an output, so this "
-                f"attack needs about {needed:.2g} s; raise --trials (in Python trials=, or seconds=)"
+                f"there is no time left to look for inputs and events: your function takes {rate:.3g} s for an output, "
+                f"so this attack needs about {needed:.3g} s; raise --trials (in Python trials=, or seconds=)"
             )
         return self._timed(request)
 

@@ -164,8 +164,8 @@ class Draws:
             except CannotBeSent as error:
                 self._executor = None
                 self._say(
-                    f"{error}; so it runs in this one; to use workers, "
-                    "let its release hold nothing that belongs to this process"
+                    f"{error}; so the audit runs without workers; to use them, "
+                    "let your function hold nothing that cannot be pickled, such as an open file"
                 )
         return self._job is not None
 

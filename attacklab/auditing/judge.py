@@ -58,11 +58,11 @@ LARGEST_BUDGET = 10**8
 WRONGLY_SETTLED = 1e-9
 """The probability with which an event that breaks the claim is taken to keep it, so that fewer trials judge it."""
 
-BEYOND_CLAIM = "; NaN or an infinity on one side only is beyond the claim, so this is a note and no refutation"
+BEYOND_CLAIM = "; the claim does not cover NaN or an infinity on one input only, so this does not refute it"
 
 NOT_REPLAYABLE = (
-    "; no line replays this: the target gives other outputs under the same seed, so it draws from something other than "
-    "the generator that it is given; --in-env here seeds the global generators of random and numpy.random"
+    "; this cannot be replayed: under the same seed, your function gives other outputs, so it draws from something "
+    "other than the generator that it is given; --in-env here seeds the global generators of random and numpy.random"
 )
 
 PROVE_INSTEAD = "; prove it instead (attacklab prove)"
@@ -171,7 +171,7 @@ class PlannedScenario:
 
     def without_claim(self) -> Finding:
         """Return the finding that nothing is claimed for this number of answers together."""
-        reason = f"the claim promises nothing of {self.answers} answers together{PROVE_INSTEAD}"
+        reason = f"the claim promises nothing about {self.answers} answers together{PROVE_INSTEAD}"
         return self.finding(Verdict.INCONCLUSIVE, reason, evidence=Samples(answers=self.answers, untestable=True))
 
     def sample(self, role: Role, events: tuple[Event, ...], trials: int, **rest: Any) -> Sample:
@@ -350,19 +350,19 @@ def _undecided(
         return Verdict.NOT_DETECTED, reason, False
     fewest = trials_needed(judged_at, 1.0, _base_rate(counts), alpha)
     if fewest is not None and fewest <= max(trials, LARGEST_BUDGET):
-        few = "with so few trials no advantage on this event can refute the claim"
-        return Verdict.INCONCLUSIVE, f"{few}; it takes at least {_about(fewest)}; {ADVICE}", False
+        few = "there are too few trials for this event to refute the claim"
+        return Verdict.INCONCLUSIVE, f"{few}; at least {_about(fewest)} are needed; {ADVICE}", False
     takes = "no number of trials" if fewest is None else f"no fewer than {_about(fewest)} trials"
-    return Verdict.INCONCLUSIVE, f"{takes} of this event could refute the claim{PROVE_INSTEAD}", True
+    return Verdict.INCONCLUSIVE, f"{takes} could refute the claim by this event{PROVE_INSTEAD}", True
 
 
 def _untestable(claim: Claim, alpha: float) -> str:
     """Say why sampling cannot refute a claim by any event."""
     counts = [trials_needed(point, 1.0, 0.0, alpha) for point in points_of(claim)]
     fewest = min((count for count in counts if count is not None), default=None)
-    takes = "no number of trials that can be drawn" if fewest is None else f"no fewer than {_about(fewest)} trials"
+    takes = "no number of trials that is feasible" if fewest is None else f"no fewer than {_about(fewest)} trials"
     return (
-        f"{takes} could refute {claim}, even by an event that one input always shows and the other never{PROVE_INSTEAD}"
+        f"{takes} could refute {claim}, even by an event sure on one input and impossible on the other{PROVE_INSTEAD}"
     )
 
 
@@ -442,7 +442,7 @@ class Prober:
         """
         cast = self._target.cast(input_)
         if not self._target.takes(cast):
-            raise OutsideDomain(f"{self._target.name} was to be probed outside its domain")
+            raise OutsideDomain(f"the attack needs an input outside the domain of {self._target.name}")
         self._calls += 1
         request = Request(cast, trials, seed_of(self._seed, self.name, self._calls, Role.PROBE, 0, 0))
         drawn = self._draw(request)

@@ -243,9 +243,9 @@ def _aligned(
     limit = math.inf if trials else min(seconds or DEFAULT_SECONDS, math.inf if alone else BESIDE_SECONDS)
     why = ""
     if not attack.applies_to(target):
-        why = "its draws are random bits, of which a proof says more (attacklab prove)"
+        why = "it draws random bits; prove it instead (attacklab prove)"
     elif isinstance(target.release, ProcessRelease):
-        why = "it runs in another process, where its draws are not seen"
+        why = "it runs in another process, where its draws cannot be recorded"
     else:
         try:
             found = alignment(target, audit, seed=rules.seed, seconds=limit, trials=most, alpha=share, again=line)

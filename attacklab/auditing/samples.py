@@ -243,4 +243,4 @@ def _inside(attack: str, event: Event, outputs: Outputs) -> NDArray[np.bool_]:
     if isinstance(inside, np.ndarray) and inside.shape == (len(outputs),) and inside.dtype == np.bool_:
         return inside
     gave = f"{inside.dtype}{inside.shape}" if isinstance(inside, np.ndarray) else described(inside)
-    raise AttackError(f"attack {attack}: event {event.description!r} gave {gave}, not one bool a trial")
+    raise AttackError(f"attack {attack}: event {event.description!r} gave {gave}, not one bool for each trial")

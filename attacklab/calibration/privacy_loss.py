@@ -76,7 +76,7 @@ class Part:
             raise UsageError(f"rate must be a number in (0, 1], not {self.rate!r}")
         counts = self.count, self.sensitivity
         if not all(isinstance(count, int) and count >= 1 for count in counts):
-            raise UsageError(f"count and sensitivity must be integers from 1 on, not {counts}")
+            raise UsageError(f"count and sensitivity must be integers of at least 1, not {counts}")
 
 
 def delta(parts: Sequence[Part], epsilon: float, *, width: float = 1e-3) -> Interval:
@@ -153,7 +153,7 @@ def _ends(
     largest = max(high - low for _, low, high in reaches)
     cancelled = math.ceil(1.5 * farthest + math.log2(1 + largest) - 3 * math.log2(min(step, 1)))  # in differences
     if cancelled > 16 * MOST_BITS:
-        raise UsageError(f"losses up to {farthest:g} take too many digits to enclose; compose parts that lose less")
+        raise UsageError(f"losses up to {farthest:g} need too many digits; compose parts that lose less")
     with _flint().ctx.workprec(bits + SPARE_BITS + max(0, cancelled)):
         cells = [_cells(part, step, bits, is_removed) for part in parts]
         losses = _composed(parts, cells, bits, is_upper=True)
@@ -168,7 +168,7 @@ def _flint() -> Any:
     try:
         import flint
     except ImportError:
-        raise UsageError("to enclose a composition takes python-flint; install attacklab[accountants]") from None
+        raise UsageError("bounding a composition needs python-flint; install attacklab[accountants]") from None
     return flint
 
 
@@ -260,7 +260,7 @@ def _discrete_gaussian(sigma: Fraction, bits: int) -> Callable[[int], Any]:
     """Return the function k → P[X ≥ k] for discrete Gaussian noise, from sums of e^(−x²/2σ²)."""
     flint = _flint()
     if float(sigma) * math.sqrt(2 * bits * math.log(2)) > MOST_TERMS:
-        raise UsageError(f"discrete Gaussian noise with σ = {float(sigma):g} has too many values; take gaussian")
+        raise UsageError(f"discrete Gaussian noise with σ = {float(sigma):g} has too many values; use the law gaussian")
     with flint.ctx.workprec(bits):
         rate, farthest = -_ball(1 / (2 * sigma**2)), math.ceil(float(sigma) * math.sqrt(2 * bits * math.log(2))) + 1
         terms = [(rate * x**2).exp() for x in range(farthest, 0, -1)]

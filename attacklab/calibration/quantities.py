@@ -83,7 +83,7 @@ class Quantity:
             UsageError: these are not the arguments of this quantity, or one is out of its range.
         """
         if set(arguments) != set(self.grid[0]):
-            raise UsageError(f"{self.signature} cannot be asked for {', '.join(arguments) or 'nothing'}")
+            raise UsageError(f"{self.signature} needs exactly these arguments, not {', '.join(arguments) or 'none'}")
         for name, value in arguments.items():
             self._require(name, value)
         hashable = {key: tuple(value) if isinstance(value, Sequence) else value for key, value in arguments.items()}
@@ -168,9 +168,9 @@ def _rows() -> Iterator[tuple[str, str, Callable[..., Interval], str]]:
     yield "composed_delta", least, lambda delta, releases: budgets.any_of(Interval.of(delta), releases), _KAIROUZ
     least = "the least ε′ at which m releases that are ε-DP each are (ε′, δ)-DP together"
     yield "composed_epsilon", least, budgets.composed_epsilon, _KAIROUZ
-    group = "the least δ′ at size · ε that (ε, δ)-DP gives to a group of so many"
+    group = "the least δ′ at size · ε that (ε, δ)-DP gives to a group of this size"
     yield "group_delta", group, budgets.group_delta, _VADHAN
-    steps = "the least ε at which so many steps of Gaussian noise on Poisson samples are (ε, δ)-DP together"
+    steps = "the least ε at which this many steps of Gaussian noise on Poisson samples are (ε, δ)-DP together"
     yield "sampled_gaussian_epsilon", steps, privacy_loss.sampled_gaussian_epsilon, _DOROSHENKO
 
 

@@ -32,7 +32,7 @@ def seeing_work(target: Target) -> Target:
         UsageError: the target draws from a generator of its own; let it return (output, work) itself.
     """
     if target.sampler is None and getattr(target.release, "draws_elsewhere", False):
-        raise UsageError(f"the draws of {target.name} cannot be counted here; let it return (output, work) itself")
+        raise UsageError(f"the draws of {target.name} cannot be counted here; let your function return (output, work)")
     return replace(
         target,
         name=f"seeing_work({target.name})",
@@ -54,9 +54,7 @@ class _Counted:
             return [with_bits(self.sampler, copy.deepcopy(input_), bits) for _ in range(trials)]
         seen = [self._drawn(input_, rng) for _ in range(trials)]
         if len({repr(output) for output, _ in seen}) > 1 and not any(bits for _, bits in seen):
-            raise TargetError(
-                "its outputs differ though it took no bits of its generator; return (output, work) itself"
-            )
+            raise TargetError("its outputs differ, but it took no bits of its generator; let it return (output, work)")
         return seen
 
     def _drawn(self, input_: Any, rng: np.random.Generator) -> tuple[Any, int]:

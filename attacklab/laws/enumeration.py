@@ -152,7 +152,7 @@ class _Explorer:
         try:
             state = _state(sampler, arguments, name)
         except CannotCompare as error:
-            raise OpaqueState(f"{error}, whose state cannot be compared; let {name} read no such thing") from error
+            raise OpaqueState(f"{error}, whose state cannot be compared; do not use it in {name}") from error
         find = self._finder(target * CALLED)
         masses = _Masses()
         frontier: Frontier[Path] = Frontier(self._limits.tapes)
@@ -227,7 +227,7 @@ class _Explorer:
         left = 1 - total(law.shares)
         if left > max(self._obstacle[0], closer):
             shown = f"{_name(called)}({_shown(arguments)})"
-            self._obstacle = left, f"the law of {shown}, which it calls, is left open: {float(left):.2g} of its mass"
+            self._obstacle = left, f"{float(left):.2g} of the probability of {shown}, which it calls, was not found"
         return law
 
     def _accepted(self, law: Found) -> Found:
@@ -245,7 +245,7 @@ class _Explorer:
             laws = sum(map(len, self._known.values()))
             self._progress(
                 f"{name}: {self._runs:,} runs, {laws:,} laws of called samplers, {len(frontier):,} runs waiting, "
-                f"{float(masses.unresolved):.2g} of the mass open"
+                f"{float(masses.unresolved):.2g} of the probability not found"
             )
 
 
@@ -313,7 +313,7 @@ def run_once(sampler: Callable[..., Any], arguments: tuple[Any, ...], tape: Tape
             raise
         if tape.stopped is None:
             raise SamplerFailed(
-                f"{_name(sampler)} raised {error!r} on the draws {tape.draws}; mend it, or if an adversary can see the "
+                f"{_name(sampler)} raised {error!r} on the draws {tape.draws}; fix it, or if an adversary can see the "
                 "failure, return it as an outcome"
             ) from error
     reason = tape.close()
@@ -333,8 +333,8 @@ def _spelled_out(value: Any, limit: int) -> Iterator[tuple[Any, Any]]:
     if size > limit:
         shown = size if size.bit_length() <= 64 else f"2^{size.bit_length() - 1} or more"
         raise LawError(
-            f"an outcome is an integer uniform over {shown} values, and a law lists at most {limit:,}; compare what is "
-            "drawn, or divide it, before it is returned"
+            f"the sampler returned an integer uniform over {shown} values, but a law lists at most {limit:,}; compare "
+            "or divide the drawn integer before you return it"
         )
     for outcome in range(value.low, value.high):
         yield outcome, mpq(1, size)

@@ -58,8 +58,8 @@ def require_agreement(
         raise SamplerFailed(f"a plain run of the sampler ended its process ({error}); let it return") from error
     if any(there != here for there in digests):
         raise NotDeterministic(
-            "the sampler has another law in another process; let it depend on nothing but its arguments and its bits: "
-            "sort sets, use no address, no hash, no file, no setting of the process"
+            "the sampler has a different law in another process; let it depend on nothing but its arguments and its "
+            "bits: sort sets, and use no address, hash, file or setting of the process"
         )
     for law, made in zip(laws, observed, strict=True):
         compare(law, made)

@@ -96,21 +96,21 @@ class Names:
         module = str(frame.f_globals.get("__name__"))
         if is_library(module):
             if not module.startswith("attacklab.") and not code.co_filename.startswith((*INSTALLED, "<")):
-                self.refused = ForeignCall(f"{code.co_name} is in a file called like the module {module}; rename it")
+                self.refused = ForeignCall(f"{code.co_name} is in a file named like the module {module}; rename it")
             return
         place = f"{code.co_name} (line {{}} of {code.co_filename.rpartition('/')[2]})"
         try:
             for line, name, owner, value in _named(code, frame):
                 if reason := _reason(value, code):
-                    reason = f"{place.format(line)} {reason} ({name}): a law covers the input and the bits alone"
-                    self.refused = ForeignCall(f"{reason}; leave that out")
+                    reason = f"{place.format(line)} {reason} ({name}), but a sampler may use its input and bits alone"
+                    self.refused = ForeignCall(f"{reason}; leave it out")
                 elif owner is not None:
                     self._watch(owner, name.rpartition(".")[2], f"the global `{name}` read by {code.co_qualname}")
         except CannotCompare as error:
-            message = f"{error}, whose state cannot be compared; let {code.co_name} read no such thing"
+            message = f"{error}, whose state cannot be compared; do not use it in {code.co_name}"
             self.refused = OpaqueState(message)
         if "rvs" in code.co_names:  # of SciPy's distributions
-            self.refused = ForeignCall(f"{place.format(code.co_firstlineno)} draws from elsewhere (rvs)")
+            self.refused = ForeignCall(f"{place.format(code.co_firstlineno)} draws from elsewhere (rvs); use `bits`")
 
     def _watch(self, owner: Mapping[str, Any], name: str, place: str) -> None:
         key, value = (id(owner), name), owner.get(name)

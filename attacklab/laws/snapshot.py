@@ -160,7 +160,7 @@ def _cached(value: Any) -> Any:
 def _require_as_computed(place: str, kept: Any, compute: Callable[[], Any]) -> None:
     """Refuse a kept value that differs from the same value computed anew."""
     if not is_fixed(kept) and pickled(place, kept) != pickled(place, compute()):
-        raise CannotCompare(f"{place} has changed since it was computed, so it is a value")
+        raise CannotCompare(f"{place} holds a cached value that computing it again does not give")
 
 
 def _written(*parts: Any) -> None:

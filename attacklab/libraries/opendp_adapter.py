@@ -42,7 +42,7 @@ def _member(type_: type, answer: float) -> Any:
     if type_ is int:
         return math.floor(answer)
     if isinstance(answer, int) and int(float(answer)) != answer:
-        raise ValueError(f"the answer {answer} is not a double")
+        raise ValueError(f"the answer {answer} cannot be represented as a double")
     return float(answer)
 
 

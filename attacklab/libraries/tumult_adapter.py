@@ -20,7 +20,7 @@ UNSEEDED = True
 def _double(answer: float) -> float:
     """Return the answer as a double; raise ValueError if that would round it, which the library itself would not do."""
     if isinstance(answer, int) and int(float(answer)) != answer:
-        raise ValueError(f"the answer {answer} is not a double")
+        raise ValueError(f"the answer {answer} cannot be represented as a double")
     return float(answer)
 
 

@@ -62,7 +62,7 @@ class VectorProgram(Program):
             raise Failed(" ".join(str(answer["error"]).split()))
         if set(answer) not in map(set, forms):
             expected, held = " or ".join(" and ".join(form) for form in forms), ", ".join(answer) or "nothing"
-            raise self.failed(f"garbage: an answer holds {expected}, not {held[:80]}")
+            raise self.failed(f"garbage: the answer must hold {expected}, not {held[:80]}")
         return answer
 
 
@@ -223,7 +223,7 @@ def _pair(case: Case, about: Ask, budget: Budget) -> str | None:
             hits = sum(_happened(case["event"], output) for output in _outputs(answer, budget))
             sides.append(Bounds(*map(Fraction, map(float, clopper_pearson(hits, budget.trials, budget.alpha / 2)))))
     allowed = Fraction(exp_bounds(epsilon).upper) * sides[1].upper + delta
-    wrong = f"the event has probability {_shown(sides[0].lower)} at least, and {_shown(allowed)} is allowed"
+    wrong = f"the event has probability at least {_shown(sides[0].lower)}, but the claim allows {_shown(allowed)}"
     return wrong if sides[0].lower > allowed else None
 
 

@@ -61,7 +61,7 @@ def write_one(folder: Path, name: str) -> Written:
     """
     path, target = folder / f"{name}.json", getattr(targets, name)()
     if target.certificate is None:
-        raise UsageError(f"{name} has no certificate; make its target of a term")
+        raise UsageError(f"{name} has no certificate; make its target from a term")
     began = time.perf_counter()
     certificate = target.certificate()
     require_same_claim(target, certificate)

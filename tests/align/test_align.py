@@ -116,7 +116,7 @@ def test_what_the_alignment_of_a_pair_says(row: Row) -> None:
     ("body", "reason"),
     [
         (lambda *_: np.random.SFC64().random_raw() > 0, "no draws were recorded"),
-        (lambda *_: np.random.SFC64().random_raw() % 4 > 0, "it gives something else when its draws are repeated: "),
+        (lambda *_: np.random.SFC64().random_raw() % 4 > 0, "its output changes when its draws are repeated: "),
     ],
 )
 def test_draws_that_are_not_seen_give_no_witness(body: Body, reason: str) -> None:
@@ -278,18 +278,18 @@ def test_a_pair_that_the_time_or_the_runs_leave_out_is_told(monkeypatch: pytest.
 
     late = alignment_of(release, clock, pairs=8, seconds=1.0)
     assert late.verdict is Verdict.NOT_DETECTED
-    assert late.reason.endswith("a tried shift is no proof for all); 7 pairs were dropped as the time was up")
+    assert late.reason.endswith("a test, not a proof); 7 pairs were not tried because the time was up")
     monkeypatch.setattr("attacklab.auditing.alignment.MOST_RUNS", 100)
     long = alignment_of(release, clock, pairs=2)
     assert long.verdict is Verdict.NOT_DETECTED
-    assert long.reason.endswith("; 1 pair was dropped after 100 runs")
+    assert long.reason.endswith("; 1 pair was not tried because 100 runs were made")
 
 
 @pytest.mark.parametrize(
     ("seconds", "verdict", "told"),
     [
-        (10.0, Verdict.NOT_DETECTED, "; 30,000 trials did not fit the time, so give more seconds"),
-        (0.0, Verdict.INCONCLUSIVE, "; 1,000 trials did not fit the time, so give more seconds"),
+        (10.0, Verdict.NOT_DETECTED, "; 30,000 trials did not fit in the time; give --trials (in Python, seconds=)"),
+        (0.0, Verdict.INCONCLUSIVE, "; 1,000 trials did not fit in the time; give --trials (in Python, seconds=)"),
     ],
 )
 def test_samples_that_the_time_leaves_out_are_told(

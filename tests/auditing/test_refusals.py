@@ -92,7 +92,7 @@ def test_a_failure_on_nan_among_utilities_is_a_note_unless_the_domain_has_it() -
     notes = audited()
     assert {one.verdict for one in notes} == {Verdict.NOT_APPLICABLE}
     assert all(one.is_note for one in notes)
-    assert all("beyond the claim" in one.reason for one in notes)
+    assert all("claim does not cover NaN" in one.reason for one in notes)
     assert any(one.refutes for one in audited(Domain(special=True)))
     assert {one.verdict for one in audited(Domain())} == {Verdict.NOT_APPLICABLE}
 

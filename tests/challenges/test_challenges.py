@@ -74,10 +74,10 @@ PAIR = "challenge = 3\ndef pair():\n    return 0, {}\ndef event(outputs):\n    {
     ("source", "said"),
     [
         ("def event(:", "SyntaxError"),
-        ("challenge = 12\n", "which challenge"),
-        ("challenge = 3\n", "defines no event and no pair"),
+        ("challenge = 12\n", "must name a challenge"),
+        ("challenge = 3\n", "must define event and pair"),
         ("challenge = 1 / 0\n", "ZeroDivisionError"),
-        (PAIR.format("1", "return 1"), "one bool an output"),
+        (PAIR.format("1", "return 1"), "one bool for each output"),
         (PAIR.format("1", "raise SystemExit"), "event raised SystemExit"),
         (PAIR.format("1, 2", "return outputs > 0"), "a pair is two inputs"),
         (PAIR.format("1.5", "return outputs > 0"), "1.5"),

@@ -94,7 +94,7 @@ def endless() -> None:
 @pytest.mark.parametrize(
     ("made", "verdict", "said"),
     [
-        (raising, Verdict.ERROR, "making the certificate raised ArithmeticError: no such table; mend what makes it"),
+        (raising, Verdict.ERROR, "making the certificate raised ArithmeticError: no such table; fix what makes it"),
         (lambda: stated(term=object()), Verdict.ERROR, "Object of type object is not JSON serializable"),
         (endless, Verdict.INCONCLUSIVE, "0.5 s were not enough to make the certificate; allow more by --seconds"),
     ],
@@ -118,11 +118,11 @@ def of(term: str, relation: str = "answers", **claim: Any) -> Callable[[], dict[
 @pytest.mark.parametrize(
     ("target", "said"),
     [
-        (Target.noise(lambda *_: [], epsilon=1.0, name="bare"), "bare brings no certificate for every pair of neighb"),
-        (noisy(epsilon=0.5), "and the target claims ε = 0.5; claim what is proved, or certify what"),
-        (noisy(of("discrete_laplace", "utilities")), "is about utilities, and the neighbours of the target are an"),
-        (noisy(of("discrete_laplace"), sensitivity=1.5), "move less than the target's, whose sensitivity is 1.5"),
-        (noisy(of("counts"), sensitivity=1.5), "move less than the target's, whose sensitivity is 1.5"),
+        (Target.noise(lambda *_: [], epsilon=1.0, name="bare"), "bare has no certificate for every pair of neighb"),
+        (noisy(epsilon=0.5), "but the target claims ε = 0.5; claim what is proved, or certify what"),
+        (noisy(of("discrete_laplace", "utilities")), "is about utilities, but the neighbours of the target are an"),
+        (noisy(of("discrete_laplace"), sensitivity=1.5), "smaller moves than the target's sensitivity, 1.5"),
+        (noisy(of("counts"), sensitivity=1.5), "smaller moves than the target's sensitivity, 1.5"),
         (noisy(lambda: {"claim": 1}), "is a dict without a claim and a relation; return what mechanisms.core"),
     ],
 )
@@ -140,7 +140,7 @@ def test_utilities_that_move_in_one_direction_only_are_not_those_of_a_target() -
     target = Target.selection(lambda *_: [], epsilon=1.0, sensitivity=float(UTILITIES.sensitivity) - 1e-9)
     require_same_claim(target, of("noisy_max", "utilities")())
     assert MONOTONE.monotone
-    with pytest.raises(UsageError, match="move less than the target's"):
+    with pytest.raises(UsageError, match="smaller moves than the target's"):
         require_same_claim(target, of("permute", "utilities")())
 
 
@@ -173,7 +173,7 @@ def test_neighbours_of_datasets_are_those_of_the_relation(target: Target, fittin
     for relation in fitting:
         require_same_claim(target, stated(relation=relation))
     for relation in other:
-        with pytest.raises(UsageError, match=f"is about {relation}, and the neighbours of the target are"):
+        with pytest.raises(UsageError, match=f"is about {relation}, but the neighbours of the target are"):
             require_same_claim(target, stated(relation=relation))
 
 
@@ -184,7 +184,7 @@ def test_queries_move_no_further_than_the_certificate_says() -> None:
         if fits:
             require_same_claim(target, of("threshold")())
         else:
-            with pytest.raises(UsageError, match=r"whose sensitivity is 1\.5"):
+            with pytest.raises(UsageError, match=r"target's sensitivity, 1\.5"):
                 require_same_claim(target, of("threshold")())
 
 

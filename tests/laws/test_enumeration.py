@@ -250,7 +250,7 @@ REFUSED: dict[str, tuple[Callable[[RandomBits], Any], type[LawError], str]] = {
     "a list": (lambda bits: [bits.take(1)], OpaqueOutcome, "list"),
     "2.0 bits": (lambda bits: bits.take(2.0), SamplerFailed, "'float' object cannot be interpreted as an integer"),
     "-1 bits": (lambda bits: bits.take(-1), SamplerFailed, "count must be at least 0"),
-    "too many values": (partial(uniform_below, 10**9), LawError, "uniform over 1000000000 values, and a law lists at"),
+    "too many values": (partial(uniform_below, 10**9), LawError, "uniform over 1000000000 values, but a law lists at"),
 }
 
 

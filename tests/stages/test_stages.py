@@ -181,7 +181,7 @@ def test_a_stage_moves_as_far_as_the_release_that_adds_noise_to_it_loses() -> No
     (moved,) = audit(Target.stage(alike, stability=1, domain=SIX, pairs=pairs), seconds=0.5)
     assert lost.verdict is moved.verdict is Verdict.VIOLATED
     assert "alike(records) + rng.laplace" in lost.reason
-    assert lost.reason.endswith("claimed is ε = 1.0; the value that meets the draw moves by 5, in noise of scale 1")
+    assert lost.reason.endswith("is ε = 1.0; the value that the noise hides moves by 5, and the noise has scale 1")
     assert "5 apart, claimed are at most 1; noise scaled by the claim loses 5 ε" in moved.reason
 
 

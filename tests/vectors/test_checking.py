@@ -82,7 +82,7 @@ ROWS: Sequence[tuple[str, Sequence[Any], Verdict, str]] = (
     ("law", [law(QUARTER, (False, "37/50"), ("7", "1/50"))], WRONG, "other outcomes have probability 0.02, not 0.01"),
     ("law", [law((True, "1/2"), (False, "3/4"))], WRONG, "its probabilities sum to 1.25"),
     ("law", [Failed("overflow")], WRONG, "it failed: overflow"),
-    ("pair", [{"probability": "2/3"}, {"probability": "1/2"}], WRONG, "0.666667 at least, and 0.625 is allowed"),
+    ("pair", [{"probability": "2/3"}, {"probability": "1/2"}], WRONG, "at least 0.666667, but the claim allows 0.625"),
     ("tape", [{"output": "2", "bits_used": "3"}], WRONG, "its output is '2', not '-2'"),
     ("tape", [{"output": "-2", "bits_used": "4"}], WRONG, "its bits used is '4', not '3'"),
     ("calibration", values("0x1.fffffffffffffp-1"), WRONG, "0.9999999999999999 is too small: the limit is 1.0"),

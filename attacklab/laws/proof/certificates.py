@@ -98,7 +98,7 @@ def prove_every_pair(
     make = target.certificate
     if make is None:
         raise UsageError(
-            f"{target.name} brings no certificate for every pair of neighbours; add one by "
+            f"{target.name} has no certificate for every pair of neighbours; add one by "
             "Target.certified(certificate) (docs/how_to/proving.md), or leave --all out and prove single pairs"
         )
     began = time.perf_counter()
@@ -116,7 +116,7 @@ def prove_every_pair(
     except BaseException as error:  # whatever makes the certificate raises
         if passes_through(error):
             raise
-        verdict, reason = Verdict.ERROR, f"making the certificate raised {in_one_line(error)}; mend what makes it"
+        verdict, reason = Verdict.ERROR, f"making the certificate raised {in_one_line(error)}; fix what makes it"
         if isinstance(error, OutOfTime):
             verdict = Verdict.INCONCLUSIVE
             reason = f"{seconds:.3g} s were not enough to make the certificate; allow more by --seconds"
@@ -166,7 +166,7 @@ def run_checker(path: Path, checker: Path, *, seconds: float | None = None) -> A
             checked=accepted["checked"],
         )
     if done.returncode == 1 and refused:
-        reason = f"the checker refused the certificate: {refused['reason']}; mend the mechanism or its claim"
+        reason = f"the checker refused the certificate: {refused['reason']}; fix the mechanism or its claim"
         return Answer(verdict=Verdict.INCONCLUSIVE, reason=reason)
     lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()] or ["it said nothing"]
     reason = f"the checker ended with status {done.returncode}: {lines[-1]}; run {checker} on {path}"
@@ -213,12 +213,12 @@ def require_same_claim(target: Target, certificate: Any) -> None:
         )
     difference = ""
     if not implies(certificate["claim"], target.claim):
-        difference = f"proves {json.dumps(certificate['claim'], default=str)}, and the target claims {target.claim}"
+        difference = f"proves {json.dumps(certificate['claim'], default=str)}, but the target claims {target.claim}"
     elif not _covers_neighbours(target, certificate["relation"]):
         wanted = NEIGHBOURS.get(target.kind) or " or ".join(sorted(_relations(target)))
-        difference = f"is about {certificate['relation']}, and the neighbours of the target are {wanted}"
+        difference = f"is about {certificate['relation']}, but the neighbours of the target are {wanted}"
     elif not _moves_as_far(target, certificate):
-        difference = f"is about inputs that move less than the target's, whose sensitivity is {_sensitivity(target)}"
+        difference = f"covers smaller moves than the target's sensitivity, {_sensitivity(target)}"
     if difference:
         advice = "claim what is proved, or certify what the target claims"
         raise UsageError(f"the certificate of {target.name} {difference}; {advice}")

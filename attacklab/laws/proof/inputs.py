@@ -40,7 +40,7 @@ def neighbours_among(target: Target, inputs: Sequence[Any]) -> list[Places]:
         return [(*places, target.relation) for places in itertools.combinations(range(len(inputs)), 2)]
     if target.kind is Kind.DATASET and shape is None and target.relation is None:
         raise UsageError(
-            f"nothing says which datasets are neighbours for {target.name}; give --relation, or a domain with a shape"
+            f"{target.name} does not say which datasets are neighbours; give --relation, or a domain with a shape"
         )
     known = RELATIONS if shape is None else shape.relations
     return [places for relation in known if target.relation in (None, relation) for places in _by(relation, inputs)]
@@ -150,7 +150,7 @@ def _input(target: Target, value: Any) -> Any:
     _require_numbers(target.kind, array, value)
     doubles = array.astype(np.float64)
     if array.dtype.kind in "iu" and doubles.tolist() != array.tolist():
-        raise UsageError(f"input {value!r} is not a double; give smaller integers, or --domain integers")
+        raise UsageError(f"input {value!r} cannot be stored as a double; give smaller integers, or --domain integers")
     if target.domain is not None and target.domain.integers:
         return target.cast(array if array.ndim else array.item())
     return doubles if doubles.ndim else doubles.item()

@@ -131,7 +131,7 @@ def _require_provable(target: Target, pair: NeighbouringPair) -> None:
     sampler_of(target)
     if not target.covers(pair):
         raise UsageError(
-            f"{target.name} claims nothing of this pair: {target.why_not_covered(pair)}; give another pair"
+            f"{target.name} claims nothing about this pair: {target.why_not_covered(pair)}; give another pair"
         )
 
 
@@ -160,4 +160,4 @@ def _apart(target: Target) -> NeighbouringPair:
         if target.relation is Relation.SUBSTITUTE:
             return NeighbouringPair.records([lower], [upper], Relation.SUBSTITUTE)
         return NeighbouringPair.records([lower], [lower, upper], Relation.ADD_REMOVE)
-    raise UsageError(f"a {target.kind} target needs a pair of its own; give --inputs, or declare its pairs")
+    raise UsageError(f"there is no default pair for a {target.kind} target; give --inputs, or declare its pairs")

@@ -155,7 +155,7 @@ class Search:
         if verdict is Verdict.VIOLATED:
             return "" if self.is_one_pair else f"{of_all} refute the claim"
         obstacle = next((laws[place].obstacle for place in worst.places[:2] if laws[place].obstacle), "")
-        left_open = "" if self.is_one_pair else f"{of_all} are left open"
+        left_open = "" if self.is_one_pair else f"{of_all} are not decided"
         if 2 * max(laws[place].unresolved for place in worst.places[:2]) > 1:
             left_open += "; too many paths to follow: compare the integer of bits.take(n) with an integer, not a float"
         return f"{f'; {obstacle}' if obstacle else ''}{left_open}; {otherwise(self.target)}"
@@ -179,7 +179,7 @@ class Search:
 
     def _late(self, late: OutOfTime) -> str:
         fewer = "" if self.is_one_pair else " or give fewer inputs"
-        ends = f"the sampler was at {late.where}: make sure that it ends, or " if late.where else ""
+        ends = f"the sampler was still running at {late.where}: make sure that it ends, or " if late.where else ""
         reached = f"{self.seconds:.3g} s were not enough (reached: {self.line}); {ends}allow more time{fewer}"
         return f"{reached}; {otherwise(self.target)}"
 

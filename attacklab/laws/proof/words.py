@@ -34,10 +34,10 @@ def finding_of(target: Target, proved: str, spec: str | None, verdict: Verdict, 
 
 def otherwise(target: Target) -> str:
     """Say what to do if enumeration leaves a claim open."""
-    wanted = f"enumeration left the claim open; a proof {OTHER_PROOFS[target.kind]} would decide it"
+    wanted = f"enumeration did not decide the claim; a proof {OTHER_PROOFS[target.kind]} would decide it"
     if target.certificate is not None:
         return f"{wanted}: --all writes a certificate and has it checked"
-    return f"{wanted}, but this target brings no certificate; audit it instead"
+    return f"{wanted}, but this target has no certificate; audit it instead"
 
 
 def verdict_of(ruling: Ruling) -> Verdict:
@@ -53,7 +53,7 @@ def reason_of(ruling: Ruling, first: Law, second: Law) -> str:
     is_closed = first.closed and second.closed
     laws = f"{'closed ' if is_closed else ''}laws of {len(first)} and {len(second)} outcomes"
     if not is_closed:
-        laws += f", {float(max(first.unresolved, second.unresolved)):.2g} of the mass left open"
+        laws += f", {float(max(first.unresolved, second.unresolved)):.2g} of the probability not found"
     if ruling.certificate is not None:
         return f"{laws}: {_point_needed(ruling.certificate, is_closed=is_closed)}"
     if ruling.need is None:
