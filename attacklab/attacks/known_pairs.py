@@ -13,6 +13,7 @@ import itertools
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -31,13 +32,13 @@ from attacklab.attacks.base import (
     literal,
     on_path,
     origin,
+    whole_only,
 )
-from attacklab.attacks.bets import exact_answer, half_lines, typical
+from attacklab.attacks.bets import exact_answer, half_line, half_lines, typical
 from attacklab.attacks.failures import answered, bet_on_failing, despite_failures, failed, probed, scenario_on
-from attacklab.attacks.integer_cast import integer_cast
 from attacklab.model import bisection
 from attacklab.model.domains.datasets import RELATIONS
-from attacklab.model.errors import OutsideDomain, TargetError
+from attacklab.model.errors import OutsideDomain, Refused, TargetError
 from attacklab.model.floats import BINARY64, format_of, power_of_two_within
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Kind, Outputs, Target
@@ -48,6 +49,13 @@ TYPICAL_ON_PATH = 31  # the same at each of some three dozen steps of a path
 
 SPECIAL_RECORDS = (math.nan, math.inf, -math.inf, sys.float_info.max, -sys.float_info.max, math.ulp(0.0), -0.0)
 SPECIAL_UTILITIES = (math.nan, math.inf, -math.inf)
+
+HEIGHTS = tuple((2**power + math.isqrt(5 * 4**power)) // 2 for power in (*range(4, 63, 2), 63))
+"""How many steps from the origin answers are tried: the golden ratio times powers of 2, which every format rounds."""
+
+SPREADS = 4.0
+"""By how many interquartile ranges a typical output must move to count. The median of five draws from a Laplace
+distribution moves as far by chance once in 10^7 times."""
 
 NEGATIVE_WINDOW = (-2.8, -0.36)
 """The interval of y/u in which the likelihood ratio exceeds e^ε if a mean of 2/ε records spends its budget twice."""
@@ -68,7 +76,7 @@ def position_chunks(target: Target, probe: Probe, chunks: int = 600) -> Iterator
     blocks = np.tile([lower, lower, upper, upper], chunks // 2)
     at_lower = np.full(chunks, lower)
     for longer, shorter in ((blocks, blocks[1:]), (np.append(at_lower, upper), at_lower)):
-        yield _on_higher(longer, shorter, Relation.ADD_REMOVE, probe)
+        yield _on_higher(longer, shorter, _records_by(Relation.ADD_REMOVE), probe)
 
 
 def missing_clip(target: Target, probe: Probe, size: int = 1 << 15, widths: float = 2.0**30) -> Iterator[Scenario]:
@@ -88,7 +96,7 @@ def missing_clip(target: Target, probe: Probe, size: int = 1 << 15, widths: floa
         others = inside if relation is Relation.ADD_REMOVE else inside[1:]
         with contextlib.suppress(OutsideDomain):
             near = target.adapted(NeighbouringPair.records(np.append(others, outside), inside, relation))
-            yield _on_higher(near.first, near.second, relation, probe)
+            yield _on_higher(near.first, near.second, _records_by(relation), probe)
 
 
 def double_budget(target: Target, probe: Probe) -> Iterator[Scenario]:
@@ -168,7 +176,47 @@ def sum_sensitivity(target: Target, probe: Probe, most_records: int = 1 << 14) -
             rounds_away = math.ulp(size * far) > abs(far - near)
             slope = 0.0 if rounds_away else (far - near) / (size if target.kind is Kind.MEAN else 1)
         step = steepest_step(partial(_typical_on, path, probe), size, slope)
-        yield _on_higher(path(step), path(step + 1), relation, probe, TYPICAL_ON_PATH)
+        yield _on_higher(path(step), path(step + 1), _records_by(relation), probe, TYPICAL_ON_PATH)
+
+
+def integer_cast(target: Target, probe: Probe) -> Iterator[Scenario]:
+    """An answer is rounded or wraps around in a narrower format before the noise is added.
+
+    An integer above 2^53 is rounded when it becomes a double: 2^60 + 128 goes down to 2^60, its neighbour 2^60 + 129
+    goes up to 2^60 + 256. In binary32 that begins at 2^24. An integer of 16 bits wraps around at 2^15, and so does an
+    answer of 327.68 that is held in hundredths. So answers that differ by 1 come out far apart.
+
+    Answers are tried at ever greater heights, up and down; they are floats if integers are refused. Around a height
+    whose typical output has left it by more than the noise explains, intervals of doubled lengths are searched for one
+    over which outputs move further than answers. Bisection finds the step. A target that holds the answer at an end of
+    its range moves less, and is left alone. If there is no such step, the highest integers beyond 2^53 that the target
+    takes are tried. A target that gives floats and declares no integers takes doubles, and is tried on no integer that
+    is not one. A negative result does not rule out jumps of less than a few times the spread of the noise, or wrong
+    values at a few answers only.
+    """
+    step = math.floor(target.sensitivity) or power_of_two_within(target.sensitivity)
+    for kind in (int, float) if step >= 1 else (float,):
+        answer = partial(_answer, target, kind, Fraction(step))
+        try:
+            outputs = answered(probe, answer(0), TYPICAL)
+        except Refused:
+            continue
+        doubles = outputs.dtype.kind == "f" and not whole_only(target)
+        moved = functools.cache(partial(_moved, probe, answer, doubles))
+        noise = SPREADS * max(_spread(outputs), target.sensitivity)
+        ways = [_heights(target, sign, step) for sign in (1, -1)]
+        jumps = (_jump(moved, heights, float(step), noise) for heights in ways)
+        jump = next((jump for jump in jumps if jump is not None), None)
+        is_of_integers = isinstance(answer(1), int)
+        make = NeighbouringPair.integers if is_of_integers else NeighbouringPair.answers
+        pair_of = partial(make, sensitivity=target.sensitivity)
+        if jump is not None:
+            yield _on_higher(answer(jump), answer(jump + 1), pair_of, probe)
+        elif is_of_integers and not doubles:
+            taken = (height for height in ways[0][::-1] if height > 2**53 and not math.isnan(moved(height + 1)))
+            for height in itertools.islice(taken, 1):
+                yield Scenario(pair_of(answer(height + 1), answer(height)), (half_line(answer(height)),))
+        return
 
 
 def special_values(target: Target, probe: Probe) -> Iterator[Scenario]:
@@ -223,14 +271,20 @@ def steepest_step(answer: Callable[[int], float], size: int, slope: float) -> in
     return bisection.steepest_step(excess, 0, size)
 
 
-def _on_higher(first: Records, second: Records, by: Relation, probe: Probe, outputs: int = TYPICAL) -> Scenario:
-    """Return the bet on the dataset with the higher median output, or on failure if the target fails on either."""
+def _on_higher(
+    first: Any, second: Any, make: Callable[[Any, Any], NeighbouringPair], probe: Probe, outputs: int = TYPICAL
+) -> Scenario:
+    """Return the bet on the input with the higher median output, or on failure if the target fails on either."""
     try:
-        sides = [(typical(probe(records, outputs)), records) for records in (first, second)]
+        sides = [(typical(probe(input_, outputs)), input_) for input_ in (first, second)]
     except TargetError:
-        return bet_on_failing(NeighbouringPair.records(first, second, by), probe)
+        return bet_on_failing(make(first, second), probe)
     (low, lower), (high, higher) = sorted(sides, key=lambda side: side[0])
-    return Scenario(NeighbouringPair.records(higher, lower, by), half_lines(low, high))
+    return Scenario(make(higher, lower), half_lines(low, high))
+
+
+def _records_by(relation: Relation) -> Callable[[Any, Any], NeighbouringPair]:
+    return partial(NeighbouringPair.records, relation=relation)
 
 
 def _between(outputs: Outputs, *, low: float, high: float) -> NDArray[np.bool_]:
@@ -253,6 +307,69 @@ def _typical_on(path: Callable[[int], Records], probe: Probe, place: int) -> flo
         return typical(probe(path(place), TYPICAL_ON_PATH))
     except TargetError:
         return 0.0
+
+
+def _answer(target: Target, kind: type, step: Fraction, steps: int) -> Any:
+    return target.cast(kind(Fraction(origin(target)) + steps * step))
+
+
+def _heights(target: Target, sign: int, step: float) -> list[int]:
+    """Return the `HEIGHTS` inside the domain in this direction, and the domain's end if it has one."""
+    end = None if target.domain is None else target.domain.high if sign > 0 else target.domain.low
+    if end is None:
+        return [sign * height for height in HEIGHTS]
+    most = math.floor(abs(end - Fraction(origin(target))) / Fraction(step))
+    return [sign * height for height in (*(height for height in HEIGHTS if height < most), most)]
+
+
+def _moved(probe: Probe, answer: Callable[[int], Any], doubles: bool, steps: int, outputs: int = 5) -> float:
+    """Return the median of output − answer over some outputs; NaN if the target does not take the answer."""
+    given = answer(steps)
+    if doubles and float(given) != given:
+        return math.nan
+    try:
+        return typical(np.array([_difference(output, given) for output in probe(given, outputs).tolist()]))
+    except TargetError:
+        return math.nan
+
+
+def _difference(output: Any, answer: Any) -> float:
+    """Return output − answer, rounded once; NaN for a failure."""
+    try:
+        return float(Fraction(output) - Fraction(answer))
+    except OverflowError:
+        return float(output)
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def _spread(outputs: Outputs) -> float:
+    """Return the interquartile range of the finite outputs; 0 if there are none."""
+    values = as_floats(outputs)
+    values = values[np.isfinite(values)]
+    return float(np.subtract(*np.quantile(values, (0.75, 0.25)))) if values.size else 0.0
+
+
+def _jump(moved: Callable[..., float], heights: Iterable[int], step: float, noise: float) -> int | None:
+    """Return a k at which typical outputs jump from k steps to k + 1, near the first two heights that they left."""
+
+    def excess(low: int, high: int) -> float:
+        """How much further outputs move between two answers than the answers; 0 if that is not known."""
+        rise = step * (high - low)
+        further = abs(moved(high) - moved(low) + rise) - rise
+        return 0.0 if math.isnan(further) else further
+
+    answered_ = itertools.takewhile(lambda height: not math.isnan(moved(height)), heights)
+    left = (height for height in answered_ if not abs(moved(height) - moved(0)) <= noise)
+    for height in itertools.islice(left, 2):
+        for width in (1 << power for power in range(abs(height).bit_length())):
+            for low in (height + width // 2, height - width):
+                high = low + max(1, width // 2)
+                if excess(low, high) > noise:
+                    k = bisection.steepest_step(excess, low, high)
+                    if abs(moved(k + 1, TYPICAL_ON_PATH) - moved(k, TYPICAL_ON_PATH)) > noise:
+                        return k
+    return None
 
 
 def _special_answers(target: Target, probe: Probe) -> Iterator[NeighbouringPair]:

@@ -27,8 +27,6 @@ from attacklab.attacks.base import as_released
 from attacklab.model.floats import BINARY16, BINARY32, Doubles, Floats, Format, format_of, format_of_bits, half_ulp
 from attacklab.model.targets import Outputs
 
-DRAWN = 96  # how many outputs are drawn where nothing but their format matters
-
 LOOKED_AT = 256
 """How many outputs are looked at, if there are this many: decimal texts of binary32 numbers say little each."""
 

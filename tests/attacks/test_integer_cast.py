@@ -37,34 +37,28 @@ def test_noise_in_doubles_is_not_taken_for_a_cast_where_no_integers_are_declared
 def test_integer_answers_cast_to_doubles_are_caught(epsilon: float) -> None:
     target = Target.noise(partial(naive_laplace_numpy, epsilon=epsilon), epsilon=epsilon, domain=INTEGERS)
     finding = judged(target)
-    assert (finding.verdict, finding.shown.advantage.estimate) == (Verdict.VIOLATED, 1)
+    assert finding.verdict is Verdict.VIOLATED
     larger, smaller = (int(finding.pair[side]["readable"][0]) for side in ("first", "second"))
     assert larger - smaller == 1
-    # 64 noise scales.
-    assert float(larger) - float(smaller) >= 64 / epsilon
+    assert float(larger) - float(smaller) >= 8 / epsilon  # as many noise scales
 
 
-@pytest.mark.parametrize(
-    ("form", "tie"), [(BINARY32, 2**31 + 2**7), (BINARY16, 2**15 + 2**4), (BFLOAT16, 2**15 + 2**7)]
-)
-def test_integer_answers_cast_to_narrower_formats_are_caught_at_a_tie_of_their_own(form: Format, tie: int) -> None:
+@pytest.mark.parametrize("form", [BINARY32, BINARY16, BFLOAT16])
+def test_integer_answers_cast_to_narrower_formats_are_caught(form: Format) -> None:
     def release(answer: int, trials: int, rng: np.random.Generator) -> Any:
         return carried(TYPES[form](answer) + rng.laplace(size=trials).astype(TYPES[form]))
 
-    finding = judged(Target.noise(release, epsilon=1, name=form.name))
-    assert finding.verdict is Verdict.VIOLATED
-    assert finding.pair["second"]["readable"] == [str(tie)]
+    assert judged(Target.noise(release, epsilon=1, name=form.name)).verdict is Verdict.VIOLATED
 
 
-def test_integer_answers_rounded_half_a_step_upward_are_not_told_apart_at_a_tie() -> None:
-    """The tie 2^60 + 128 and the integer above it round to the same point of a grid of step 256."""
+def test_integer_answers_rounded_to_a_grid_on_which_noise_is_drawn_are_not_told_apart() -> None:
     release = exactly(exact_rounded_laplace(epsilon=1, grid=Grid(8)).many)
     finding = judged(Target.noise(release, epsilon=1, domain=INTEGERS, name="rounded"))
     assert finding.verdict is Verdict.NOT_DETECTED
     assert finding.shown.advantage.estimate == pytest.approx(0, abs=0.03)
 
 
-def test_a_target_that_refuses_integers_this_large_has_nothing_to_try() -> None:
+def test_a_target_that_refuses_integers_beyond_the_doubles_has_nothing_to_try() -> None:
     def release(answer: int, trials: int, rng: np.random.Generator) -> NDArray[np.int64]:
         if answer > 2**40:
             raise OverflowError("too large")
