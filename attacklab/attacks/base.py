@@ -7,6 +7,7 @@ before it can pick a pair, it calls the probe that the referee gives it.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -18,12 +19,13 @@ from numpy.typing import NDArray
 
 from attacklab.model.errors import OutsideDomain, TargetError
 from attacklab.model.floats import Floats
-from attacklab.model.neighbours import NeighbouringPair
+from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Kind, Outputs, Target
 
 Probe: TypeAlias = Callable[[Any, int], Outputs]
 """`probe(input, trials)` returns outputs of the target. None of them is used to judge an event."""
 
+Answers: TypeAlias = tuple[float, float]  # two true answers
 
 DEAR_WORDS = 64
 """An output that takes more random words is expensive: a noisy maximum takes at least one for each outcome."""
@@ -207,11 +209,12 @@ def as_floats(outputs: Outputs) -> NDArray[np.float64]:
     change their order. Anything that is not a number becomes NaN.
     """
     if outputs.dtype == object:
-        return np.fromiter(map(_as_double, outputs.flat), dtype=np.float64, count=outputs.size).reshape(outputs.shape)
+        return np.fromiter(map(as_double, outputs.flat), dtype=np.float64, count=outputs.size).reshape(outputs.shape)
     return outputs.astype(np.float64)
 
 
-def _as_double(output: Any) -> float:
+def as_double(output: Any) -> float:
+    """Return the nearest double, ±∞ beyond the largest one, or NaN for what is not a number."""
     try:
         return float(output)
     except OverflowError:
@@ -238,6 +241,34 @@ def pair_of_answers(target: Target, first: float, second: float) -> tuple[Neighb
     return near, float(near.first), float(near.second)
 
 
+def dataset_pairs(target: Target) -> Iterator[NeighbouringPair]:
+    """Return the pairs that the target declares, and then those that follow from its domain."""
+    return itertools.chain(target.pairs, () if target.domain is None else target.domain.pairs(target.relation))
+
+
+def pairs_with_answers(
+    target: Target, answers: Answers | None = None, most: int = 2
+) -> Iterator[tuple[NeighbouringPair, Answers | None]]:
+    """Yield pairs of a target of any kind but SELECTION, each with its true answers, or None if these are not known.
+
+    Args:
+        target: a target of any kind but SELECTION.
+        answers: the two true answers for additive noise; 0 and the sensitivity by default.
+        most: the largest number of pairs of datasets of any shape.
+    """
+    if target.kind is Kind.NOISE:
+        pair, first, second = pair_of_answers(target, *map(float, answers or (0.0, target.sensitivity)))
+        yield pair, (first, second)
+    elif target.kind is Kind.DATASET:
+        yield from zip(itertools.islice(dataset_pairs(target), most), itertools.repeat(None))
+    else:
+        near, far = ends(target)
+        relation = target.relation or Relation.SUBSTITUTE
+        records = [far] if relation is Relation.SUBSTITUTE else [near, far]
+        pair = NeighbouringPair.records(np.array([near]), np.array(records), relation)
+        yield pair, (near, sum(records) / (len(records) if target.kind is Kind.MEAN else 1))
+
+
 def adapted_pairs(target: Target, pairs: Iterable[NeighbouringPair]) -> Iterator[NeighbouringPair]:
     """Yield the pairs, moved into the target's domain if necessary; pairs that do not fit are left out."""
     for pair in pairs:
@@ -253,11 +284,6 @@ def origin(target: Target) -> Any:
 def whole_only(target: Target) -> bool:
     """Whether the target takes whole numbers only."""
     return target.domain is not None and target.domain.integers
-
-
-def laplace_scale(target: Target) -> float:
-    """Return the scale λ of the target's noise, assumed to be Laplace: the declared scale, or else Δ/ε."""
-    return target.noise_scale or target.sensitivity / target.claim.nominal.epsilon
 
 
 def bounds_of(target: Target) -> tuple[float, float]:

@@ -21,7 +21,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, OfKinds, Probe, Scenario, as_released, laplace_scale, pair_of_answers
+from attacklab.attacks.base import Event, OfKinds, Probe, Scenario, as_released, pair_of_answers
 from attacklab.model.floats import Doubles
 from attacklab.model.targets import Kind, Outputs, Target
 
@@ -60,7 +60,7 @@ class GeneratorSeed(OfKinds, kinds={Kind.NOISE}):
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:  # noqa: ARG002 - needs no look at outputs
         """Yield the pair of answers Δ and 0, with a bet for each of numpy's two generators."""
-        scale = laplace_scale(target)
+        scale = target.noise_scale or target.sensitivity / target.claim.nominal.epsilon
         pair, first, second = pair_of_answers(target, target.sensitivity, 0.0)
         noises = [(seeding, scale * _first_draws(draws, self.seeds)) for seeding, draws in SEEDED]
         events = tuple(

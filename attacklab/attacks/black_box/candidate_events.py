@@ -13,12 +13,10 @@ cells are ours.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +25,8 @@ from attacklab.attacks.base import Event
 from attacklab.attacks.black_box.learned_scores import learned_scores
 from attacklab.attacks.black_box.scores import IS_FAILURE, Learning, Score
 from attacklab.attacks.failures import FAILS
-from attacklab.attacks.features.atoms import form_of_list
 from attacklab.attacks.features.leaves import text_of
-from attacklab.attacks.features.paths import as_numbers
-from attacklab.attacks.features.recent import recalled
+from attacklab.attacks.features.paths import as_table, recalled
 from attacklab.attacks.features.values import opened
 from attacklab.auditing.statistics.choosing import expected_evidence, promised_epsilon
 from attacklab.model.claims import PrivacyClaim
@@ -146,13 +142,18 @@ class _Ranked:
     hits: tuple[int, int]
 
 
+def pooled_outputs(first: Outputs, second: Outputs) -> Outputs:
+    """Return the outputs of both inputs in one array: of numbers if all have one type and shape, else of objects."""
+    if first.dtype == second.dtype and first.shape[1:] == second.shape[1:] and first.dtype != object:
+        return np.concatenate([first, second])
+    known = [output if isinstance(output, Failure) else opened(output) for output in (*first, *second)]
+    table = known if Failure in map(type, known) else as_table(known)
+    return table if isinstance(table, np.ndarray) else np.fromiter(table, dtype=object, count=len(table))
+
+
 def _halves(first: Outputs, second: Outputs) -> tuple[Learning, Learning]:
     """Split outputs of both inputs into one half to learn from and one to rank on."""
-    alike = first.dtype == second.dtype and first.shape[1:] == second.shape[1:]
-    if not alike or first.dtype == object:
-        pooled = _as_array([output if isinstance(output, Failure) else opened(output) for output in (*first, *second)])
-    else:
-        pooled = np.concatenate([first, second])
+    pooled = pooled_outputs(first, second)
     sides = np.arange(len(first)), np.arange(len(first), len(pooled))
     if pooled.dtype == object:
         sides = sides[0][: 2 * OBJECTS], sides[1][: 2 * OBJECTS]
@@ -161,23 +162,6 @@ def _halves(first: Outputs, second: Outputs) -> tuple[Learning, Learning]:
         places = [side[part] for side in sides]
         halves.append(Learning(pooled[np.concatenate(places)], np.repeat([True, False], list(map(len, places)))))
     return halves[0], halves[1]
-
-
-def _as_array(opened_: list[Any]) -> Outputs:
-    """Return opened outputs as an array of numbers if all have one type and shape, otherwise as an array of objects."""
-    outputs: Outputs = np.fromiter(opened_, dtype=object, count=len(opened_))
-    types = {type(output) for output in opened_}
-    if len(types) == 1 and isinstance(opened_[0], float | np.floating | int):
-        values = as_numbers(outputs)
-        if values.dtype.kind != "f" or isinstance(opened_[0], float | np.floating):
-            return values
-    if types == {np.ndarray} and len({(output.dtype, output.shape) for output in opened_}) == 1:
-        return np.stack(opened_)
-    if types in ({list}, {tuple}) and len(set(map(len, opened_))) == 1:
-        dtype = form_of_list(list(itertools.chain.from_iterable(opened_)))
-        if dtype is not None:
-            return np.array(opened_, dtype=dtype)
-    return outputs
 
 
 def _best_intervals(score: Score, learning: Learning, ranking: Learning, ranks: Sequence[Ranking]) -> Iterator[_Ranked]:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.base import Probe, as_floats
+from attacklab.attacks.black_box.candidate_events import pooled_outputs
 from attacklab.attacks.black_box.scores import grid_exponent
 from attacklab.attacks.failures import sampled
 from attacklab.attacks.features import features, hashes
@@ -90,13 +91,7 @@ def screened(
 
 
 def _best(
-    pairs: Sequence[NeighbouringPair],
-    draw: Draw,
-    claim: PrivacyClaim,
-    outputs: int,
-    survivors: int,
-    *,
-    proving: bool,
+    pairs: Sequence[NeighbouringPair], draw: Draw, claim: PrivacyClaim, outputs: int, survivors: int, *, proving: bool
 ) -> list[NeighbouringPair]:
     taken: list[NeighbouringPair] = []
     seen: list[float] = []
@@ -134,7 +129,7 @@ def told_apart(first: Outputs, second: Outputs, claim: PrivacyClaim, *, proving:
         proving: whether to return the ε that the best bet promises to prove at the claim's δ.
     """
     size = len(first)
-    hits = [_hits(values[:size], values[size:]) for values in _numbers(_pooled(first, second))]
+    hits = [_hits(values[:size], values[size:]) for values in _numbers(pooled_outputs(first, second))]
     if not hits:
         return -math.inf
     first_hits, second_hits = (np.concatenate(side) for side in zip(*hits, strict=True))
@@ -142,15 +137,6 @@ def told_apart(first: Outputs, second: Outputs, claim: PrivacyClaim, *, proving:
         return float(promised_epsilon(first_hits, second_hits, size, claim.delta).max())
     p, q = ((side + 0.5) / (size + 1) for side in (first_hits, second_hits))
     return float(expected_evidence([claim], p, q).max())
-
-
-def _pooled(first: Outputs, second: Outputs) -> Outputs:
-    if first.dtype == second.dtype and first.shape == second.shape:
-        return np.concatenate([first, second])
-    both = np.empty(len(first) + len(second), dtype=object)
-    for place, output in enumerate((*first, *second)):
-        both[place] = output
-    return both
 
 
 def _numbers(outputs: Outputs) -> Iterator[Doubles]:

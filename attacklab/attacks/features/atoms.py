@@ -14,8 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.features.paths import followed
-from attacklab.attacks.features.recent import recalled
+from attacklab.attacks.features.paths import followed, recalled
 from attacklab.attacks.features.values import DEEPEST, PLAIN, Parts, is_foreign, not_understood, opened
 from attacklab.model.targets import Outputs
 

@@ -28,8 +28,7 @@ from attacklab.attacks.features.leaves import (
     signs_of_zeros,
     type_codes,
 )
-from attacklab.attacks.features.paths import Named, Position, Step, Values, as_numbers, followed
-from attacklab.attacks.features.recent import recalled
+from attacklab.attacks.features.paths import Named, Position, Step, Values, as_numbers, followed, recalled
 from attacklab.attacks.features.values import (
     DEEPEST,
     EXACT,

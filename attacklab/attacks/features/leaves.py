@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.attacks.features.atoms import hash_of
-from attacklab.attacks.features.paths import EXACT_IN_DOUBLES, NUMBER_IN_TEXT, Values, as_numbers
-from attacklab.attacks.features.recent import recalled
+from attacklab.attacks.features.paths import EXACT_IN_DOUBLES, NUMBER_IN_TEXT, Values, as_numbers, recalled
 from attacklab.attacks.features.values import EXACT, MISSING, Parts, kind_name, opened
 from attacklab.attacks.features.variety import most_telling
 from attacklab.model.plain_text import quoted

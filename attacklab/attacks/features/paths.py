@@ -1,7 +1,8 @@
 """Paths into outputs: steps from the values at one place of every output to the values at a place inside them.
 
 A step takes an array or a list of values and returns the part of each, or `MISSING` for a value that has no such part.
-So a path is a pure function that is defined for any outputs.
+So a path is a pure function that is defined for any outputs. What was recently read off outputs is cached, so that a
+part that many features share is extracted only once.
 """
 
 from __future__ import annotations
@@ -9,17 +10,22 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.features.recent import recalled
+from attacklab.attacks.base import as_double
 from attacklab.attacks.features.values import EXACT, MISSING, Parts, is_foreign, opened
 from attacklab.model.plain_text import quoted
 
 Values: TypeAlias = "NDArray[Any] | list[Any]"
+
+Made = TypeVar("Made")
 
 NUMBER_IN_TEXT: Final = re.compile(
     r"[+-]?(?:0[xX][0-9a-fA-F]+(?:\.[0-9a-fA-F]*)?(?:[pP][+-]?\d+)?|\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)"
@@ -28,6 +34,32 @@ NUMBER_IN_TEXT: Final = re.compile(
 )
 
 EXACT_IN_DOUBLES = 1 << 53
+KEPT: Final = 24  # how many arrays or lists of outputs and of their parts are remembered
+
+
+class _Memory(threading.local):
+    def __init__(self) -> None:
+        self.of: OrderedDict[int, tuple[Any, dict[Hashable, Any]]] = OrderedDict()
+
+
+_MEMORY = _Memory()
+
+
+def recalled(values: Any, key: Hashable, make: Callable[[], Made]) -> Made:
+    """Return what is cached for these very values under that key; otherwise cache and return `make()`.
+
+    Values are compared by identity, and must not be changed. Each thread has its own cache, of the last few values.
+    """
+    known = _MEMORY.of.pop(id(values), None)
+    if known is None or known[0] is not values:
+        known = (values, {})
+    _MEMORY.of[id(values)] = known
+    while len(_MEMORY.of) > KEPT:
+        _MEMORY.of.popitem(last=False)
+    if key not in known[1]:
+        known[1][key] = make()
+    value: Made = known[1][key]
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +172,4 @@ def _opened_as_numbers(known: list[Any]) -> NDArray[Any]:
 
 
 def _as_double(value: Any) -> float:
-    if not isinstance(value, int | float | np.floating | EXACT[0] | EXACT[1]):
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
-    except ValueError:  # a signalling NaN of a decimal
-        return math.nan
+    return as_double(value) if isinstance(value, int | float | np.floating | EXACT[0] | EXACT[1]) else math.nan

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attacklab import BlackBox, Domain, Kind, NeighbouringPair, Relation, Target
-from attacklab.attacks.black_box.candidate_pairs import candidate_pairs
-from attacklab.attacks.black_box.candidate_pairs.answers import answers_before_edges
+from attacklab.attacks.black_box.candidate_pairs import answers_before_edges, candidate_pairs
 from attacklab.model.errors import OutsideDomain
 from attacklab.model.neighbours import fingerprint
 from attacklab.model.targets import Outputs
