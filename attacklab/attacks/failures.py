@@ -47,11 +47,7 @@ def is_failure(output: object) -> bool:
     return output is None or isinstance(output, Failure) or (isinstance(output, FLOATS) and math.isnan(output))
 
 
-FAILS = Event(
-    "the target fails",
-    failed,
-    flaw=FAILURE,
-)
+FAILS = Event("the target fails", failed, flaw=FAILURE)
 
 
 def probed(probe: Probe, input_: Any) -> Outputs | None:

@@ -33,16 +33,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from attacklab.attacks.base import (
-    Event,
-    OfKinds,
-    Probe,
-    Scenario,
-    adapted_pairs,
-    as_floats,
-    bounds_of,
-    on_path,
-)
+from attacklab.attacks.base import Event, OfKinds, Probe, Scenario, adapted_pairs, as_floats, bounds_of, on_path
 from attacklab.attacks.bets import exact_answer, typical
 from attacklab.attacks.failures import despite_failures
 from attacklab.model.domains import Records

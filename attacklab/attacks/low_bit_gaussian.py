@@ -29,9 +29,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from attacklab.attacks.base import OfKinds, Probe, Scenario
+from attacklab.attacks.base import OfKinds, Probe, Scenario, pairs_with_answers
 from attacklab.attacks.low_bits import scenarios
-from attacklab.attacks.noisy_numbers import View, noisy_numbers, pairs_with_answers
+from attacklab.attacks.noisy_numbers import View, noisy_numbers
 from attacklab.attacks.samplers import PRODUCTS, SEARCHED, Model
 from attacklab.model.claims import PrivacyClaim
 from attacklab.model.floats import BINARY32, BINARY64

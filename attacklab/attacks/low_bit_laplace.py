@@ -28,9 +28,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from attacklab.attacks import samplers
-from attacklab.attacks.base import OfKinds, Probe, Scenario
+from attacklab.attacks.base import OfKinds, Probe, Scenario, pairs_with_answers
 from attacklab.attacks.low_bits import scenarios
-from attacklab.attacks.noisy_numbers import View, noisy_numbers, pairs_with_answers
+from attacklab.attacks.noisy_numbers import View, noisy_numbers
 from attacklab.attacks.samplers import PRODUCTS, Assumed, Bools, Model, SamplerModel
 from attacklab.model.floats import Doubles, Floats
 from attacklab.model.targets import Kind, Target

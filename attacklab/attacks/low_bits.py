@@ -114,6 +114,11 @@ def scenarios(
     return _grouped([entry for entry in ranked if entry[1].answers_known][:1]) or [_blind(with_answers, models_of)]
 
 
+def scenarios_on_lattices(claim: Claim, numbers: Iterable[NoisyNumber]) -> list[Scenario]:
+    """Return the scenarios on noise that lies on a lattice which tells the answers apart; arguments as `scenarios`."""
+    return _grouped(_on_lattices(claim.nominal, list(numbers), 0.0))
+
+
 def _looked_at(
     claim: Claim, numbers: Iterable[NoisyNumber], models_of: Callable[[View], Sequence[Model]]
 ) -> tuple[list[NoisyNumber], list[Ranked]]:

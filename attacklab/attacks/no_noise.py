@@ -11,11 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, FunctionAttack, Probe, Scenario, as_floats, ends, pair_of_answers
+from attacklab.attacks.base import (
+    Answers,
+    Event,
+    FunctionAttack,
+    Probe,
+    Scenario,
+    as_floats,
+    dataset_pairs,
+    pairs_with_answers,
+)
 from attacklab.attacks.failures import PROBES, failed
 from attacklab.attacks.features import features, hashes
 from attacklab.model.errors import OutOfTime, OutsideDomain, Refused
-from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.plain_text import quoted
 from attacklab.model.targets import Kind, Outputs, Target, are_numbers
 
@@ -40,7 +49,7 @@ def no_noise(target: Target, probe: Probe) -> Iterator[Scenario]:
     noise.
     """
     with contextlib.suppress(OutsideDomain):
-        for pair, answers in itertools.islice(_pairs(target), MOST_PAIRS):
+        for pair, answers in _pairs(target):
             bare = _bare(probe, pair, answers, PROBES)
             with contextlib.suppress(OutOfTime):
                 bare = bare and _bare(probe, pair, answers, SURE)
@@ -61,8 +70,7 @@ def bare_part(target: Target, probe: Probe) -> Iterator[Scenario]:
 
     A negative result does not rule out parts that lack noise on other inputs, or that are now and then missing.
     """
-    following = () if target.domain is None else target.domain.pairs(target.relation)
-    for pair in itertools.islice(itertools.chain(target.pairs, following), MOST_PAIRS_OF_PARTS):
+    for pair in itertools.islice(dataset_pairs(target), MOST_PAIRS_OF_PARTS):
         sides = _sides(probe, pair)
         if not all(map(len, sides)) or (sides[0].ndim == 1 and are_numbers(sides[0])):
             continue
@@ -75,13 +83,15 @@ def bare_part(target: Target, probe: Probe) -> Iterator[Scenario]:
                 return
 
 
-def _bare(
-    probe: Probe, pair: NeighbouringPair, answers: tuple[float | None, float | None], trials: int
-) -> Event | None:
+def _bare(probe: Probe, pair: NeighbouringPair, answers: Answers | None, trials: int) -> Event | None:
     """Return the bet on the first input's output, if each input gives one output only and the two differ; else None."""
     sides = _sides(probe, pair, trials)
     known = [np.unique(hashes(outputs)) for outputs in sides]
-    if not all(map(_is, sides, answers)) or [len(values) for values in known] != [1, 1] or known[0] == known[1]:
+    if (
+        not all(map(_is, sides, answers or (None, None)))
+        or [len(values) for values in known] != [1, 1]
+        or known[0] == known[1]
+    ):
         return None
     only = known[0][0]
     return Event(f"the output is {quoted(sides[0].tolist()[0])}", lambda outputs: np.asarray(hashes(outputs) == only))
@@ -97,25 +107,14 @@ def _sides(probe: Probe, pair: NeighbouringPair, trials: int = PROBES) -> list[O
     return none if any(failed(outputs).any() for outputs in sides) else sides
 
 
-def _pairs(target: Target) -> Iterator[tuple[NeighbouringPair, tuple[float | None, float | None]]]:
-    """Yield pairs, each with the true answers of both inputs, or None where an answer is not known."""
-    if target.kind is Kind.NOISE:
-        pair, first, second = pair_of_answers(target, target.sensitivity, 0.0)
-        yield pair, (first, second)
-    elif target.kind is Kind.SELECTION:
-        step = np.array([target.sensitivity, 0.0])
-        pair = NeighbouringPair.utilities(step, step[::-1], sensitivity=target.sensitivity)
-        yield target.adapted(pair), (None, None)
-    elif target.kind is Kind.DATASET:
-        following = () if target.domain is None else target.domain.pairs(target.relation)
-        for pair in itertools.chain(target.pairs, following):
-            yield pair, (None, None)
-    else:
-        near, far = ends(target)
-        both = [near, far] if target.relation is Relation.ADD_REMOVE else [far]
-        relation = target.relation or Relation.SUBSTITUTE
-        pair = NeighbouringPair.records(np.array(both), np.array([near]), relation)
-        yield pair, (sum(both) / (len(both) if target.kind is Kind.MEAN else 1), near)
+def _pairs(target: Target) -> Iterator[tuple[NeighbouringPair, Answers | None]]:
+    """Yield pairs, each with the true answers of both inputs, or None if they are not known."""
+    if target.kind is not Kind.SELECTION:
+        yield from pairs_with_answers(target, most=MOST_PAIRS)
+        return
+    step = np.array([target.sensitivity, 0.0])
+    pair = NeighbouringPair.utilities(step, step[::-1], sensitivity=target.sensitivity)
+    yield target.adapted(pair), None
 
 
 def _is(outputs: Outputs, answer: float | None) -> bool:

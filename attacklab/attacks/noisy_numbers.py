@@ -13,7 +13,6 @@ mechanism computed.
 from __future__ import annotations
 
 import contextlib
-import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -23,18 +22,17 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Probe, as_released, ends, pair_of_answers
+from attacklab.attacks.base import Answers, Probe, as_released
 from attacklab.attacks.failures import answered
 from attacklab.attacks.features import numbers
 from attacklab.attacks.released_formats import Released, inferred, merged
 from attacklab.attacks.samplers import Assumed
 from attacklab.model.errors import TargetError
 from attacklab.model.floats import Doubles, Floats, half_ulp
-from attacklab.model.neighbours import NeighbouringPair, Relation, as_array
+from attacklab.model.neighbours import NeighbouringPair, as_array
 from attacklab.model.targets import Kind, Outputs, Target, are_numbers
 
 PROBED = 256  # how many outputs of each input are looked at
-MOST_PAIRS = 2  # how many declared pairs are looked at, if the input is a dataset of any shape
 MOST_NUMBERS = 4  # how many of the numbers in an output are looked at
 MOST_COLUMNS = 8  # how many columns of records statistics are guessed from
 MOST_ANSWERS = 4  # how many guesses of a true answer are kept
@@ -46,8 +44,6 @@ ERRORS = 6.0  # how many standard errors a median may be off; by chance, with a 
 
 DEVIATION_TOLERANCE = 0.28
 """The largest relative error of a mean deviation of `PROBED` outputs: 4.5 standard errors for Laplace noise."""
-
-Answers: TypeAlias = tuple[float, float]  # two true answers
 
 ScaleOf: TypeAlias = Callable[[float], tuple[float, float]]
 """`scale_of(sensitivity)` returns the scale, by which samplers multiply, and the rate, by which others divide."""
@@ -155,28 +151,6 @@ def noisy_numbers(
                 yield number
 
 
-def pairs_with_answers(target: Target, answers: Answers | None) -> Iterator[tuple[NeighbouringPair, Answers | None]]:
-    """Yield the pairs on which low bits are looked at, each with its true answers, or None if these are not known.
-
-    Args:
-        target: a target of any kind but SELECTION.
-        answers: the two true answers for additive noise; 0 and the sensitivity by default.
-    """
-    if target.kind is Kind.NOISE:
-        pair, first, second = pair_of_answers(target, *map(float, answers or (0.0, target.sensitivity)))
-        yield pair, (first, second)
-    elif target.kind is Kind.DATASET:
-        following = () if target.domain is None else target.domain.pairs(target.relation)
-        for pair in itertools.islice(itertools.chain(target.pairs, following), MOST_PAIRS):
-            yield pair, None
-    else:
-        near, far = ends(target)
-        relation = target.relation or Relation.SUBSTITUTE
-        records = [far] if relation is Relation.SUBSTITUTE else [near, far]
-        pair = NeighbouringPair.records(np.array([near]), np.array(records), relation)
-        yield pair, (near, sum(records) / (len(records) if target.kind is Kind.MEAN else 1))
-
-
 def _features(target: Target, outputs: Outputs) -> Iterable[tuple[str, Callable[[Outputs], NDArray[Any]]]]:
     if target.kind is not Kind.DATASET and are_numbers(outputs):
         return (("", as_released),)
@@ -220,11 +194,6 @@ def _finite(values: NDArray[Any]) -> Doubles:
     return doubles[np.isfinite(doubles)]
 
 
-def _standard_error(deviation: float) -> float:
-    """Return a bound on the standard error of the median of `PROBED` outputs with Laplace or Gaussian noise."""
-    return 1.26 * deviation / math.sqrt(PROBED)
-
-
 def _sensitivities(target: Target, side: Any) -> Iterable[float]:
     if target.kind is Kind.NOISE:
         return (target.sensitivity,)
@@ -257,7 +226,8 @@ def _scales(target: Target, side: Any, deviation: float, scale_of: ScaleOf) -> l
 
 def _answers(side: Any, median: float, deviation: float) -> tuple[float, ...]:
     """Return guesses of a true answer that lie near the median of the outputs."""
-    error = max(_standard_error(deviation) * ERRORS, math.ulp(median))
+    # 1.26 deviations over √n bound the standard error of the median, for Laplace and for Gaussian noise.
+    error = max(ERRORS * 1.26 * deviation / math.sqrt(PROBED), math.ulp(median))
     guesses = [guess for guess in _statistics(side) if abs(guess - median) <= error]
     nearest = round(median)
     whole = [float(nearest + step) for step in (0, 1, -1)]

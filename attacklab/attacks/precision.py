@@ -45,23 +45,13 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import (
-    Event,
-    OfKinds,
-    Probe,
-    Scenario,
-    as_floats,
-    ends,
-    origin,
-    pair_of_answers,
-)
+from attacklab.attacks.base import Answers, OfKinds, Probe, Scenario, ends, origin, pair_of_answers, pairs_with_answers
 from attacklab.attacks.failures import answered
-from attacklab.attacks.low_bits import scenarios
-from attacklab.attacks.noisy_numbers import Answers, View, noisy_numbers, pairs_with_answers
-from attacklab.attacks.released_formats import Released, common_step, inferred
+from attacklab.attacks.low_bits import scenarios, scenarios_on_lattices
+from attacklab.attacks.noisy_numbers import View, noisy_numbers
+from attacklab.attacks.released_formats import Released, inferred
 from attacklab.attacks.samplers import Assumed, Bools, Model
 from attacklab.model.errors import OutsideDomain, TargetError
-from attacklab.model.findings import ON_LATTICE
 from attacklab.model.floats import BFLOAT16, BINARY16, BINARY32, Doubles, Floats, Format
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Kind, Outputs, Target
@@ -71,8 +61,6 @@ PROBED = 256  # how many outputs the median size of the noise is estimated from
 GOLDEN = (math.sqrt(5) - 1) / 2
 """How far apart the answers of the third pair are, in sensitivities: hardly ever a whole number of steps of a grid."""
 
-GRID_PROBED = 64  # how many outputs of each of its answers are looked at
-GRID_TOLERANCE = 1e-3  # how far from a multiple of a step, in steps, a number may be rounded
 NARROW = (BINARY32, BINARY16, BFLOAT16)  # formats in which noise may come if the sum is in a wider one
 
 Known: TypeAlias = tuple[NeighbouringPair, Answers | None]
@@ -97,7 +85,8 @@ class Precision(OfKinds, kinds=set(Kind) - {Kind.SELECTION}):
             with contextlib.suppress(OutsideDomain):
                 yield from scenarios(target.claim, noisy_numbers(target, probe, pairs), _models)
         if self.answers is None and target.kind is not Kind.DATASET:
-            yield from _on_grids(target, probe)
+            with contextlib.suppress(OutsideDomain, TargetError):  # it may refuse an answer off the grid
+                yield from scenarios_on_lattices(target.claim, noisy_numbers(target, probe, _off_grid(target)))
 
     def _pairs(self, target: Target, probe: Probe) -> Iterator[Iterable[Known]]:
         if self.answers is not None or target.kind is not Kind.NOISE:
@@ -110,12 +99,7 @@ class Precision(OfKinds, kinds=set(Kind) - {Kind.SELECTION}):
 
 
 def reachable(
-    outputs: Floats,
-    answer: float,
-    released: Format,
-    *,
-    noise: Format | None = None,
-    half_widths: Doubles | float = 0.0,
+    outputs: Floats, answer: float, released: Format, *, noise: Format | None = None, half_widths: Doubles | float = 0.0
 ) -> NDArray[np.bool_]:
     """Return which outputs are the floating-point sum of an answer and some number of a format.
 
@@ -157,19 +141,15 @@ def _any_number(
     return reachable(outputs, answer, assumed.form, noise=noise, half_widths=half_widths)
 
 
-ANY_NUMBER = Model("addition of any number", partial(_any_number, noise=None))
-NARROWER = {
-    form: Model(
-        f"addition of any {form.name} number",
-        partial(_any_number, noise=form),
-    )
-    for form in NARROW
+MODELS = {
+    form: Model(f"addition of any {f'{form.name} ' if form else ''}number", partial(_any_number, noise=form))
+    for form in (None, *NARROW)
 }
 
 
 def _models(view: View) -> tuple[Model, ...]:
     bits = view.released.form.significand_bits
-    return (ANY_NUMBER, *(model for form, model in NARROWER.items() if form.significand_bits < bits))
+    return tuple(model for form, model in MODELS.items() if form is None or form.significand_bits < bits)
 
 
 def _median(outputs: Outputs, released: Released) -> float:
@@ -190,36 +170,12 @@ def _of_neighbouring_floats(target: Target, median: float, released: Format) -> 
         yield pair, (answers[0], answers[1])
 
 
-def _on_grids(target: Target, probe: Probe) -> Iterator[Scenario]:
-    """Yield a pair whose second answer lies off the noise's grid, if the outputs show that it was not rounded to it."""
+def _off_grid(target: Target) -> Iterator[Known]:
+    """Yield the pair of an answer and another one that lies off any grid around the first."""
     if target.kind is Kind.NOISE:
         base = float(origin(target))
-        pair, base, moved = pair_of_answers(target, base, base + GOLDEN * target.sensitivity)
-    elif target.relation is Relation.ADD_REMOVE:
-        return
-    else:
+        yield from pairs_with_answers(target, (base, base + GOLDEN * target.sensitivity))
+    elif target.relation is not Relation.ADD_REMOVE:
         base, far = ends(target)
         moved = base + GOLDEN * (far - base)
-        pair = NeighbouringPair.records(np.array([base]), np.array([moved]), Relation.SUBSTITUTE)
-    if base == moved:
-        return
-    try:
-        probed = [as_floats(answered(probe, side, GRID_PROBED)) for side in (pair.first, pair.second)]
-    except TargetError:
-        return
-    step = common_step(probed[0] - base)
-    if step is None or _is_multiple(probed[1] - base, step).any() or not _is_multiple(probed[1] - moved, step).all():
-        return
-
-    def contains(outputs: Outputs) -> NDArray[np.bool_]:
-        values = as_floats(outputs)
-        return np.asarray(_is_multiple(values - base, step) & ~_is_multiple(values - moved, step))
-
-    words = f"y is a whole number of steps of {step!r} from {base!r} and not from {moved!r}"
-    yield Scenario(pair, (Event(words, contains, flaw=ON_LATTICE),))
-
-
-def _is_multiple(values: Doubles, step: float) -> NDArray[np.bool_]:
-    """Return which values are multiples of a step, within a thousandth of it."""
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.abs(values - np.rint(values / step) * step) <= GRID_TOLERANCE * step)
+        yield NeighbouringPair.records(np.array([base]), np.array([moved]), Relation.SUBSTITUTE), (base, moved)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import Event, FunctionAttack, Probe, Scenario
+from attacklab.attacks.base import Event, FunctionAttack, Probe, Scenario, dataset_pairs
 from attacklab.attacks.failures import probed
 from attacklab.attacks.features.values import Parts, opened
 from attacklab.model.neighbours import NeighbouringPair, as_array
@@ -34,8 +34,7 @@ def rare_keys(target: Target, probe: Probe) -> Iterator[Scenario]:
 
     A negative result does not rule out keys that several records share, or keys that come out in another spelling.
     """
-    following = () if target.domain is None else target.domain.pairs(target.relation)
-    for pair in itertools.islice(itertools.chain(target.pairs, following), MOST_PAIRS):
+    for pair in itertools.islice(dataset_pairs(target), MOST_PAIRS):
         first, second = (_names(side, DEEPEST) for side in (pair.first, pair.second))
         alone = sorted(first ^ second, key=repr)
         if not alone:

@@ -22,7 +22,6 @@ Source: Garfinkel and Leclerc 2020, 'Randomness Concerns When Deploying Differen
 from __future__ import annotations
 
 import contextlib
-import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -32,22 +31,14 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from attacklab.attacks.base import (
-    Event,
-    Probe,
-    Scenario,
-    as_floats,
-    ends,
-    on_path,
-    pair_of_answers,
-)
+from attacklab.attacks.base import Event, Probe, Scenario, as_floats, pairs_with_answers
 from attacklab.attacks.failures import failed
 from attacklab.attacks.features import NotUnderstood, hashes, numbers
 from attacklab.auditing.statistics.choosing import expected_evidence
 from attacklab.model.bisection import first
 from attacklab.model.errors import OutsideDomain, TargetError
 from attacklab.model.floats import power_of_two_within
-from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.targets import Kind, Outputs, Target, are_numbers
 
 Sides: TypeAlias = tuple[Outputs, Outputs]  # outputs of either input of a pair
@@ -73,7 +64,6 @@ MOST_STEPS = 1 << 16  # by how many steps a utility is raised at the most until 
 COLUMNS = 8  # how many numbers of an output are looked at by themselves
 
 OUTCOMES = 8
-RECORDS = 4
 
 
 @dataclass(frozen=True)
@@ -123,22 +113,13 @@ def _in_single_calls(target: Target, pair: NeighbouringPair, probe: Probe) -> It
 
 
 def _pairs(target: Target) -> Iterator[NeighbouringPair]:
-    yield from target.pairs[:PAIRS]
-    if target.kind is Kind.DATASET:
-        if target.domain is not None:
-            yield from itertools.islice(target.domain.pairs(target.relation), PAIRS)
-        return
+    if target.kind is not Kind.DATASET:
+        yield from target.pairs[:PAIRS]
     with contextlib.suppress(OutsideDomain):
-        match target.kind:
-            case Kind.NOISE:
-                yield pair_of_answers(target, 0.0, target.sensitivity)[0]
-            case Kind.SELECTION:
-                yield _step(target, 0)
-            case _:
-                near, far = ends(target)
-                records, relation = on_path(near, far, RECORDS, 1), target.relation or Relation.SUBSTITUTE
-                neighbour = records[1:] if relation is Relation.ADD_REMOVE else on_path(near, far, RECORDS, 0)
-                yield target.adapted(NeighbouringPair.records(records, neighbour, relation))
+        if target.kind is Kind.SELECTION:
+            yield _step(target, 0)
+        else:
+            yield from (pair for pair, _ in pairs_with_answers(target, most=PAIRS))
 
 
 def _step(target: Target, step: int, outcome: int = 0) -> NeighbouringPair:

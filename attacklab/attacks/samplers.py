@@ -397,10 +397,7 @@ PRODUCTS = tuple(
     model
     for words, divides in (("times the scale", False), ("divided by the rate", True))
     for model in (
-        Model(
-            f"any number, {words}",
-            partial(product, divides=divides, numbers=any_number),
-        ),
+        Model(f"any number, {words}", partial(product, divides=divides, numbers=any_number)),
         Model(
             f"any binary32 number, {words}",
             partial(product, divides=divides, numbers=partial(_narrow, narrow=BINARY32)),

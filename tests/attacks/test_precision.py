@@ -110,4 +110,4 @@ def test_an_answer_that_is_moved_to_the_grid_first_shows_no_grid(step: float) ->
     def release(answer: float, trials: int, rng: np.random.Generator) -> NDArray[np.float64]:
         return step * (round(answer / step) + np.rint(rng.laplace(0.0, 10.0, trials) / step))
 
-    assert all("whole number of steps" not in one.shown.event for one in _audited(release, 0.1, Precision()))
+    assert all("on the multiples of" not in one.shown.event for one in _audited(release, 0.1, Precision()))
