@@ -7,36 +7,31 @@ from collections.abc import Callable
 from fractions import Fraction
 
 
-def least(holds: Callable[[int], bool], low: int, high: int, *, precision: float = 0.0) -> int:
+def least(holds: Callable[[int], bool], low: int, high: int) -> int:
     """Find where a condition begins to hold.
 
     Args:
         holds: the condition: taken to be false at `low` and true at `high`, where it is not evaluated.
         low: an integer.
         high: a larger integer.
-        precision: how far off the answer may be, as a fraction of it.
 
     Returns:
-        An n such that the condition holds at n and not at n − 1. With a precision, there is an m < n within that
-        distance of n at which it does not hold. If the condition changes only once, n is the least number at which it
-        holds, up to the precision.
+        An n such that the condition holds at n and not at n − 1. If the condition changes only once, n is the least
+        number at which it holds.
     """
-    while high - low > max(1, math.floor(high * precision)):
+    while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
 
 
-def first(
-    holds: Callable[[int], bool], *, start: int = 1, most: float = math.inf, precision: float = 0.0
-) -> int | None:
+def first(holds: Callable[[int], bool], *, start: int = 1, most: float = math.inf) -> int | None:
     """Double a number until a condition holds, then find where it began to hold.
 
     Args:
         holds: the condition; taken to be false at `start // 2`.
         start: the first number tried, at least 1.
         most: the largest number that may be tried.
-        precision: as in `least`.
 
     Returns:
         A number as in `least`; None if the condition holds at none of the numbers tried.
@@ -44,7 +39,7 @@ def first(
     low, high = start // 2, start
     while high <= most:
         if holds(high):
-            return least(holds, low, high, precision=precision)
+            return least(holds, low, high)
         low, high = high, 2 * high
     return None
 

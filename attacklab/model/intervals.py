@@ -62,7 +62,7 @@ class Interval:
             exact: Any = gmpy2.mpq(number) if math.isfinite(number) else number
         else:
             exact = gmpy2.mpq(number)
-        return cls(_down(gmpy2.mpfr, exact), _up(gmpy2.mpfr, exact))
+        return _enclosed(gmpy2.mpfr, (exact,), (exact,))
 
     @classmethod
     def hull(cls, *numbers: Number) -> Interval:
@@ -71,11 +71,11 @@ class Interval:
         return cls(min(interval.lower for interval in enclosed), max(interval.upper for interval in enclosed))
 
     def __neg__(self) -> Interval:
-        return Interval(_down(operator.neg, self.upper), _up(operator.neg, self.lower))
+        return _enclosed(operator.neg, (self.upper,), (self.lower,))
 
     def __add__(self, other: Number) -> Interval:
         addend = Interval.of(other)
-        return Interval(_down(gmpy2.add, self.lower, addend.lower), _up(gmpy2.add, self.upper, addend.upper))
+        return _enclosed(gmpy2.add, (self.lower, addend.lower), (self.upper, addend.upper))
 
     def __sub__(self, other: Number) -> Interval:
         return self + (-Interval.of(other))
@@ -83,15 +83,15 @@ class Interval:
     def __mul__(self, other: Number) -> Interval:
         factor = Interval.of(other)
         if self.lower >= 0 and factor.lower >= 0:  # as below, by two products instead of eight
-            return Interval(_down(_product, self.lower, factor.lower), _up(_product, self.upper, factor.upper))
+            return _enclosed(_product, (self.lower, factor.lower), (self.upper, factor.upper))
         ends = list(itertools.product((self.lower, self.upper), (factor.lower, factor.upper)))
-        return Interval(min(_down(_product, *pair) for pair in ends), max(_up(_product, *pair) for pair in ends))
+        return Interval.hull(*(_enclosed(_product, pair, pair) for pair in ends))
 
     def __truediv__(self, other: Number) -> Interval:
         divisor = Interval.of(other)
         if divisor.lower <= 0 <= divisor.upper:
             raise ZeroDivisionError(f"the divisor {divisor} may be 0")
-        return self * Interval(_down(gmpy2.div, 1, divisor.upper), _up(gmpy2.div, 1, divisor.lower))
+        return self * _enclosed(gmpy2.div, (1, divisor.upper), (1, divisor.lower))
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -142,7 +142,7 @@ class Interval:
     def normal_tail(self) -> Interval:
         """Return the probability that a standard normal variable exceeds x."""
         shrunk = self / Interval.of(2).sqrt()
-        return Interval(_down(gmpy2.erfc, shrunk.upper), _up(gmpy2.erfc, shrunk.lower)) * 0.5
+        return _enclosed(gmpy2.erfc, (shrunk.upper,), (shrunk.lower,)) * 0.5
 
     def below(self) -> float:
         """Return the largest double that is at most every number in the interval."""
@@ -157,17 +157,15 @@ class Interval:
     def _increasing(self, function: Callable[..., Any], of_positive: str = "") -> Interval:
         if of_positive and self.lower < 0:
             raise ValueError(f"{self} holds negative numbers, which have no {of_positive}")
-        return Interval(_down(function, self.lower), _up(function, self.upper))
+        return _enclosed(function, (self.lower,), (self.upper,))
 
 
-def _down(function: Callable[..., Any], *arguments: Any) -> Any:
+def _enclosed(function: Callable[..., Any], low: tuple[Any, ...], high: tuple[Any, ...]) -> Interval:
+    """Return the interval from a function of `low`, rounded down, to the function of `high`, rounded up."""
     with gmpy2.context(precision=_precision.get(), round=gmpy2.RoundDown):
-        return function(*arguments)
-
-
-def _up(function: Callable[..., Any], *arguments: Any) -> Any:
+        lower = function(*low)
     with gmpy2.context(precision=_precision.get(), round=gmpy2.RoundUp):
-        return function(*arguments)
+        return Interval(lower, function(*high))
 
 
 def _product(left: Any, right: Any) -> Any:

@@ -26,7 +26,7 @@ def plain(text: str) -> str:
     """
     shown = text
     if not text.isprintable():
-        shown = "".join(char if char.isprintable() else " " if char.isspace() else _escaped(char) for char in text)
+        shown = "".join(char if char.isprintable() else " " if char.isspace() else ascii(char)[1:-1] for char in text)
     return _COMMANDS.sub(lambda match: f"{match[0]} ", shown)
 
 
@@ -52,7 +52,3 @@ def _as_python(value: Any) -> Any:
     if type(value).__module__ == "numpy" and hasattr(value, "item"):  # without numpy, so that --help comes at once
         return value.item()
     return tuple(map(_as_python, value)) if type(value) is tuple else value
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")

@@ -21,9 +21,6 @@ from attacklab.model.errors import UsageError
 
 Outcome = TypeVar("Outcome")
 
-_OF_WORDS: Final = (np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64)
-"""The bit generators of numpy that produce 64 bits at a time."""
-
 REJECTED: Final = None
 """The value that a round of a rejection loop returns if it rejects; see `RandomBits.repeat`."""
 
@@ -108,8 +105,6 @@ class SeededBits(RandomBits):
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """Draw words; see `RandomBits.words`."""
-        if isinstance(self._rng.bit_generator, _OF_WORDS):
-            return self._rng.bit_generator.random_raw(count)  # the same words as `integers` gives, in less time
         return self._rng.integers(0, 2**64, size=count, dtype=np.uint64)
 
 

@@ -33,12 +33,6 @@ def test_the_least_number_is_the_first_that_a_walk_meets(low: int, length: int, 
     assert len(holds.asked) <= math.ceil(math.log2(length))
 
 
-@given(threshold=st.integers(1, 10**6), precision=st.floats(0.0, 0.5))
-def test_a_precision_bounds_how_far_above_the_least_number_the_answer_lies(threshold: int, precision: float) -> None:
-    found = least(lambda number: number >= threshold, 0, 10**6, precision=precision)
-    assert 0 <= found - threshold < max(1, found * precision)
-
-
 @given(start=st.integers(1, 20), above=st.integers(1, 2_000), most=st.integers(0, 2_000))
 def test_doubling_finds_the_first_number_where_one_that_is_tried_is_large_enough(
     start: int, above: int, most: int

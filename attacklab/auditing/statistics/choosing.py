@@ -153,14 +153,14 @@ def smallest_detectable_advantage(claim: PrivacyClaim, trials: int, alpha: float
 
 
 def trials_needed(claim: PrivacyClaim, p: float, q: float, alpha: float) -> int | None:
-    """Return how many trials of an event with probabilities p and q refute the claim with `POWER` at least, within 1 %.
+    """Return how many trials of an event with probabilities p and q refute the claim with `POWER` at least.
 
     None if p and q keep the claim, or break it by so little that it takes too many trials.
     """
     p, q = max(p, q), min(p, q)
     if max(claim.excess(larger, smaller) for larger, smaller in directions((p, p), (q, q))) <= 0:
         return None
-    return first_at(lambda trials: detects(claim, p, q, trials, alpha), most=MOST_TRIALS, precision=0.01)
+    return first_at(lambda trials: detects(claim, p, q, trials, alpha), most=MOST_TRIALS)
 
 
 def _quantile(probability: float, trials: int, chance: float) -> float:

@@ -53,12 +53,13 @@ class Claim(ABC):
 
         Its ε is the least one in `points` with δ(ε) ≤ 10^−6, or the last one if there is none.
         """
-        return _nominal(self)
+        return self.at(next((point for point in self.points if self.at(point).delta <= 1e-6), self.points[-1]))
 
     @property
+    @functools.lru_cache(maxsize=1 << 8)  # noqa: B019 - equal claims share it
     def points(self) -> tuple[float, ...]:
         """The values of ε at which events may be judged, ascending from 0 to where δ(ε) is too small to be seen."""
-        return _points(self)
+        return grid_of_points(lambda epsilon: self.at(epsilon).delta)
 
     def composed(self, answers: int) -> Self:
         """Return the claim, of the same kind, that holds for `answers` outputs together.
@@ -68,7 +69,7 @@ class Claim(ABC):
         """
         if answers < 1:
             raise UsageError(f"answers must be at least 1, not {answers}")
-        composed: Self = self._composed(answers)
+        composed: Self = self if answers == 1 else self._composed(answers)
         return composed
 
     @abstractmethod
@@ -119,11 +120,6 @@ class PrivacyClaim(Claim):
         return f"ε = {self.epsilon!r}" + (f", δ = {self.delta!r}" if self.delta else "")
 
     @property
-    def nominal(self) -> PrivacyClaim:
-        """The claim itself."""
-        return self
-
-    @property
     def points(self) -> tuple[float, ...]:
         """The claimed ε alone: an event that refutes the claim at another ε refutes it here too."""
         return (self.epsilon,)
@@ -154,16 +150,6 @@ class PrivacyClaim(Claim):
     def _composed(self, answers: int) -> PrivacyClaim:
         """Basic composition: (mε, mδ), if m·δ is below 1."""
         return PrivacyClaim(answers * self.epsilon, answers * self.delta)
-
-
-@functools.lru_cache(maxsize=1 << 8)
-def _points(claim: Claim) -> tuple[float, ...]:
-    return grid_of_points(lambda epsilon: claim.at(epsilon).delta)
-
-
-@functools.lru_cache(maxsize=1 << 8)
-def _nominal(claim: Claim) -> PrivacyClaim:
-    return claim.at(next((point for point in claim.points if claim.at(point).delta <= 1e-6), claim.points[-1]))
 
 
 NEARLY_ONE = math.nextafter(1.0, 0.0)

@@ -77,11 +77,6 @@ class Profile(Claim):
         return min(1.0, *implied)
 
     @property
-    def nominal(self) -> PrivacyClaim:
-        """The pair with the least ε such that δ ≤ 10^−6, or the pair with the largest ε if there is none."""
-        return PrivacyClaim(*next((pair for pair in self.pairs if pair[1] <= 1e-6), self.pairs[-1]))
-
-    @property
     def points(self) -> tuple[float, ...]:
         """The ε of each pair."""
         return tuple(epsilon for epsilon, _ in self.pairs)
@@ -91,4 +86,4 @@ class Profile(Claim):
         kept = tuple((answers * epsilon, answers * delta) for epsilon, delta in self.pairs if answers * delta < 1)
         if not kept:
             raise UsageError(f"{self.name} promises nothing of {answers} answers together (δ ≥ 1); take fewer answers")
-        return self if answers == 1 else Profile(kept, f"{self.name}, {answers} answers")
+        return Profile(kept, f"{self.name}, {answers} answers")

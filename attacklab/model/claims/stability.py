@@ -11,7 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import NoReturn
 
-from attacklab.model.claims.base import NEARLY_ONE, Claim, PrivacyClaim
+from attacklab.model.claims.base import Claim
 from attacklab.model.errors import UsageError, Word
 
 
@@ -62,16 +62,6 @@ class Stability(Claim):
     def delta_at(self, epsilon: float) -> float:  # noqa: ARG002 - no noise, no privacy
         """Return 1, because stability is not a privacy claim."""
         return 1.0
-
-    @property
-    def nominal(self) -> PrivacyClaim:
-        """A privacy claim that promises nothing, because stability is not a privacy claim."""
-        return PrivacyClaim(0.0, NEARLY_ONE)
-
-    @property
-    def points(self) -> tuple[float, ...]:
-        """Empty, because no event is judged by a stability claim."""
-        return ()
 
     def _composed(self, answers: int) -> NoReturn:
         raise UsageError(f"the claim of a stage covers one output, not {answers} together")
