@@ -1,6 +1,6 @@
 """Writes files whole or not at all, and never over a file that the lab has not written.
 
-A regular file is replaced in one step, and keeps its mode and its owner. A link is followed. A pipe or a
+A regular file is replaced in one step, and keeps its mode. A link is followed. A pipe or a
 character device is written in place. `require_writable` refuses what the lab must not overwrite, before anything is
 measured.
 """
@@ -11,6 +11,7 @@ import contextlib
 import errno
 import json
 import os
+import re
 import secrets
 import stat
 import sys
@@ -20,15 +21,11 @@ from typing import IO, Any
 
 from attacklab.model.errors import UsageError
 
-TOOL = "attacklab"
-"""The start of the `schema` of every record of the lab, and the name of the tool in a SARIF log."""
-
-PAGE_BEGINS = f'<meta name="generator" content="{TOOL} '.encode()
-"""Text near the start of every HTML page that the lab writes."""
-LONGEST_HEAD = 200
-
-SCRIPT = "# Proof of concept: "
-"""The start of every proof of concept (a script) that the lab writes."""
+LONGEST_HEAD = 300
+_OURS = re.compile(
+    rb'"(schema|name)":\s*"(attacklab|exact-term)\b|<meta name="generator" content="attacklab |\A# Proof of concept: '
+)
+"""What the first bytes of a record, a certificate, a SARIF log, a page or a script hold if the lab wrote it."""
 
 MOST_BYTES = 1 << 30
 """The lab writes no larger file, and reads none."""
@@ -55,7 +52,7 @@ def require_writable(path: Path) -> None:
         raise UsageError(f"cannot write to {path}: {os.strerror(errno.EACCES)}")
     if stat.S_ISREG(mode):
         if path.stat().st_size and not _is_ours(path):
-            raise UsageError(f"{path} was not written by {TOOL}, so it is kept; choose another file, or remove it")
+            raise UsageError(f"{path} was not written by attacklab, so it is kept; choose another file, or remove it")
         require_writable_folder(_behind(path).parent)
 
 
@@ -138,15 +135,11 @@ def _behind(path: Path) -> Path:
 
 def _replace(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{secrets.token_hex(8)}.{TOOL}")
+    temporary = path.with_name(f".{secrets.token_hex(8)}.attacklab")
     try:
         with temporary.open("xb") as file:
-            if path.exists():  # its owner, where that is allowed, and its mode stay
-                status = path.stat()
-                if sys.platform != "win32":
-                    with contextlib.suppress(PermissionError):
-                        os.chown(temporary, status.st_uid, status.st_gid)
-                temporary.chmod(stat.S_IMODE(status.st_mode))
+            if path.exists():
+                temporary.chmod(stat.S_IMODE(path.stat().st_mode))
             file.write(data)
         try:
             temporary.replace(path)
@@ -161,19 +154,7 @@ def _replace(path: Path, data: bytes) -> None:
 def _is_ours(path: Path) -> bool:
     """Whether the lab wrote a (non-empty) file: a record, a certificate, a SARIF log, a page or a script."""
     with path.open("rb") as file:
-        start = file.read(LONGEST_HEAD)
-        if PAGE_BEGINS in start or start.startswith(SCRIPT.encode()):
-            return True
-        if not start.startswith(b"{") or path.stat().st_size > MOST_BYTES:
-            return False
-        try:
-            data = json.loads(start + file.read())
-            is_certificate = {"schema", "claim", "relation"} <= data.keys()
-            return is_certificate or str(data.get("schema") or data["runs"][0]["tool"]["driver"]["name"]).startswith(
-                TOOL
-            )
-        except (ValueError, RecursionError, KeyError, IndexError, TypeError):
-            return False
+        return _OURS.search(file.read(LONGEST_HEAD)) is not None
 
 
 def from_here(file: str) -> str:

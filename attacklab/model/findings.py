@@ -44,7 +44,6 @@ LONGEST_INPUT_IN_FULL = 64
 LONGEST_REPR = 200
 """An input other than numbers, strings and their arrays is shown by its repr, if that is at most this long."""
 
-TEXT_OF_KIND: Mapping[str, Callable[[Any], str]] = {"f": float.hex, "i": str, "u": str, "b": str, "U": str}
 VALUE_OF_TEXT: Mapping[str, Callable[[str], Any]] = {
     "f": float.fromhex,
     "i": int,
@@ -52,7 +51,7 @@ VALUE_OF_TEXT: Mapping[str, Callable[[str], Any]] = {
     "b": lambda text: text == "True",
     "U": str,
 }
-"""For each numpy kind, functions that turn a value into text that keeps every bit, and back."""
+"""For each numpy kind, the function that reads a value from text that keeps every bit: of floats hex, of others str."""
 
 
 class Verdict(enum.StrEnum):
@@ -562,29 +561,20 @@ def to_text(data: Mapping[str, Any], *, indent: int | None = 1) -> str:
 
 
 def _described_input(value: Any) -> dict[str, Any]:
-    try:
-        array = np.asarray(value)
-    except ValueError:  # lists of different lengths
-        array = np.empty((), dtype=object)
-    if isinstance(value, list | tuple | str) and (array.ndim > 1 or (array.dtype != object and _changes(value, array))):
-        array = np.empty((), dtype=object)  # records that are lists or tuples stay such
+    has_type = hasattr(value, "__array__") or isinstance(value, int | float)  # lists, tuples and strings stay such
+    array = np.asarray(value) if has_type else np.empty((), dtype=object)
     described: dict[str, Any] = {"shape": list(array.shape), "dtype": str(array.dtype)}
     if array.dtype == object:
         return described | _described_object(value, array.ndim)
     if array.size > LONGEST_INPUT_IN_FULL:
-        if (array.dtype.kind in TEXT_OF_KIND and array.dtype.itemsize <= 8) or array.dtype.kind == "U":
-            texts = map(TEXT_OF_KIND[array.dtype.kind], array.ravel().tolist())
+        kind = array.dtype.kind
+        if kind in VALUE_OF_TEXT and (kind == "U" or array.dtype.itemsize <= 8):
+            texts = map(float.hex if kind == "f" else str, array.ravel().tolist())
             described["runs"] = [[len(list(run)), text] for text, run in itertools.groupby(texts)]
         return {**described, "sha256": hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()}
     if array.dtype.kind == "f":
         described["hex"] = [float(number).hex() for number in array.ravel()]
     return {**described, "readable": [str(number) for number in array.ravel()]}
-
-
-def _changes(value: Sequence[Any], array: NDArray[Any]) -> bool:
-    """Whether `np.asarray` changed values: it converts all to one type, and cuts off NULs at the end of strings."""
-    pairs = zip([value] if isinstance(value, str) else value, array.ravel().tolist(), strict=True)
-    return any(bool(one != other) and one == one for one, other in pairs)
 
 
 def _described_object(value: Any, dimensions: int) -> dict[str, Any]:
@@ -604,7 +594,7 @@ def _is_literal(text: str) -> bool:
 
 
 def recovered_pair(described: Mapping[str, Any]) -> NeighbouringPair:
-    """Return the pair that `described_pair` described, with every bit. Lists of numbers become arrays.
+    """Return the pair that `described_pair` described, with every bit.
 
     Raises:
         UsageError: the description has only the digest of an input, not its values.

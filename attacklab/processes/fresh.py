@@ -13,7 +13,7 @@ all of a module that was loaded from a file outside of `sys.path`.
 from __future__ import annotations
 
 import contextlib
-import importlib.machinery
+import importlib
 import io
 import json
 import os
@@ -137,23 +137,19 @@ def _answer_and_exit(line: bytes, answer: Callable[[Any], object]) -> NoReturn:
 
 
 def _made(line: bytes) -> dict[str, str]:
-    """Make a call; return its value or its exception, pickled, in hex."""
+    """Make a call that was sent (pickled, in hex); return its value or its exception, pickled, in hex."""
     try:
-        return {"value": _called(**json.loads(line)).hex()}
+        request = json.loads(line)
+        random.seed(_SEED)
+        np.random.seed(_SEED)
+        sys.path[:] = request["path"]
+        os.chdir(request["folder"])
+        function, arguments = pickle.loads(bytes.fromhex(request["call"]))  # noqa: S301 - our own parent wrote it
+        return {"value": sent("what the sampler gave", function(*arguments)).hex()}
     except BaseException as error:  # a call may not end this process
         copy = error if isinstance(error, LabError) else LabFault(f"a call in another process: {in_one_line(error)}")
         copy.add_note(f"In another process:\n{''.join(traceback.format_exception(error))}")
         return {"raised": pickle.dumps(copy).hex()}
-
-
-def _called(path: list[str], folder: str, call: str) -> bytes:
-    """Make the call that was sent (pickled, in hex), and return its pickled result."""
-    random.seed(_SEED)
-    np.random.seed(_SEED)
-    sys.path[:] = path
-    os.chdir(folder)
-    function, arguments = pickle.loads(bytes.fromhex(call))  # noqa: S301 - this process's own parent wrote it
-    return sent("what the sampler gave", function(*arguments))
 
 
 # What is sent
@@ -202,17 +198,13 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc] # it has no types
             if thing is getattr(module, name):
                 return getattr, (module, name)
         if isinstance(thing, type | FunctionType | ModuleType):
-            self._register(thing.__name__ if isinstance(thing, ModuleType) else thing.__module__)
+            home = thing.__name__ if isinstance(thing, ModuleType) else thing.__module__
+            if home in sys.modules and home not in self._known:
+                self._known.add(home)
+                if not _is_found(home):
+                    cloudpickle.register_pickle_by_value(sys.modules[home])
+                    self.registered.append(sys.modules[home])
         return super().reducer_override(thing)
-
-    def _register(self, name: str | None) -> None:
-        """Have cloudpickle send a module by value, if the other process could not import it."""
-        module = sys.modules.get(name or "")
-        if name is not None and module is not None and name not in self._known:
-            self._known.add(name)
-            if not _is_found(name):
-                cloudpickle.register_pickle_by_value(module)
-                self.registered.append(module)
 
 
 def _is_found(name: str) -> bool:
@@ -223,8 +215,4 @@ def _is_found(name: str) -> bool:
     path = sys.modules[parent].__path__ if parent else None
     spec = getattr(sys.modules[name], "__spec__", None)
     located = next(filter(None, (finder.find_spec(name, path) for finder in sys.meta_path)), None)
-    return located is not None and spec is not None and _place(located) == _place(spec)
-
-
-def _place(spec: importlib.machinery.ModuleSpec) -> str | None:
-    return str(Path(spec.origin).resolve()) if spec.has_location and spec.origin else spec.origin
+    return located is not None and spec is not None and located.origin == spec.origin

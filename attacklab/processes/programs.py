@@ -69,11 +69,6 @@ class Program:
         self._process: Any = None
         self._owner = os.getpid()
 
-    @property
-    def pid(self) -> int | None:
-        """The id of the process, which is also that of its group; None if it is not running."""
-        return None if self._process is None else self._process.pid
-
     def start(self) -> None:
         """Start the program, if it does not run."""
         if self._process is not None and self._owner == os.getpid():  # and not the one of whom this is a fork
