@@ -295,9 +295,7 @@ def bounds_of(target: Target) -> tuple[float, float]:
     assert target.bounds is not None  # noqa: S101 - sums and means have bounds
     if target.domain is None:
         return target.bounds
-    lower, upper = map(Fraction, target.bounds)
-    lower = lower if target.domain.low is None else max(lower, target.domain.low)
-    upper = upper if target.domain.high is None else min(upper, target.domain.high)
+    lower, upper = max(target.bounds[0], target.domain.low), min(target.bounds[1], target.domain.high)
     if target.domain.integers:
         lower, upper = Fraction(math.ceil(lower)), Fraction(math.floor(upper))
     if lower >= upper:

@@ -315,10 +315,10 @@ def _answer(target: Target, kind: type, step: Fraction, steps: int) -> Any:
 
 def _heights(target: Target, sign: int, step: float) -> list[int]:
     """Return the `HEIGHTS` inside the domain in this direction, and the domain's end if it has one."""
-    end = None if target.domain is None else target.domain.high if sign > 0 else target.domain.low
-    if end is None:
+    end = math.inf if target.domain is None else target.domain.high if sign > 0 else target.domain.low
+    if math.isinf(end):
         return [sign * height for height in HEIGHTS]
-    most = math.floor(abs(end - Fraction(origin(target))) / Fraction(step))
+    most = math.floor(abs(Fraction(end) - Fraction(origin(target))) / Fraction(step))
     return [sign * height for height in (*(height for height in HEIGHTS if height < most), most)]
 
 

@@ -202,7 +202,7 @@ def _sensitivities(target: Target, side: Any) -> Iterable[float]:
     bounds: tuple[float, float] | None = None
     if target.bounds is not None:
         bounds = target.bounds
-    elif target.domain is not None and target.domain.low is not None and target.domain.high is not None:
+    elif target.domain is not None and max(-target.domain.low, target.domain.high) < math.inf:
         bounds = (float(target.domain.low), float(target.domain.high))
     if bounds is not None:
         lower, upper = bounds

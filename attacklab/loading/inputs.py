@@ -40,7 +40,10 @@ def domain_from_text(text: str) -> Domain:
     for word in (part.strip() for part in text.split(",")):
         low, separator, high = word.partition("..")
         if separator:
-            fields["bounds"] = (_number(low, text), _number(high, text))
+            try:
+                fields["bounds"] = (float(low), float(high))
+            except ValueError:
+                raise UsageError(f"domain {text!r} has {word!r} for its bounds; write a number on both sides") from None
         elif word in WORDS:
             fields |= WORDS[word]
         else:
@@ -66,19 +69,11 @@ def read_pairs(path: Path) -> tuple[NeighbouringPair, ...]:
         raise UsageError(f"cannot read the pairs in {path}: {error}; name a JSON file") from None
     if not isinstance(listed, list) or not listed:
         raise UsageError(f"{path} must hold a list of one or more pairs")
-    return tuple(pair_of(entry, f"pair {number} of {path}") for number, entry in enumerate(listed))
+    return tuple(_pair(entry, f"pair {number} of {path}") for number, entry in enumerate(listed))
 
 
-def pair_of(data: Any, label: str) -> NeighbouringPair:
-    """Make a pair from JSON values, as `read_pairs` does.
-
-    Args:
-        data: an object with `first`, `second` and, for datasets, `relation`.
-        label: what the pair is called in messages.
-
-    Raises:
-        UsageError: `data` does not hold a neighbouring pair.
-    """
+def _pair(data: Any, label: str) -> NeighbouringPair:
+    """Make a pair from JSON values; `label` is what messages call it."""
     if not isinstance(data, dict) or not {"first", "second"} <= set(data) <= {"first", "second", "relation"}:
         raise UsageError(f"{label} must be an object with first, second and, for datasets, relation")
     first, second = (_input(data[side], label) for side in ("first", "second"))
@@ -121,10 +116,3 @@ def _parsed(value: Any) -> Any:
         except ValueError:
             return value
     return value
-
-
-def _number(text: str, whole: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise UsageError(f"domain {whole!r} has {text.strip()!r} for a bound; write a number") from None

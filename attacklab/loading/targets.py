@@ -19,21 +19,16 @@ from attacklab.model.claims import Claim, GaussianDP, PrivacyClaim, Renyi, ZeroC
 from attacklab.model.domains import Domain
 from attacklab.model.errors import UsageError, UsageTypeError, in_one_line, passes_through
 from attacklab.model.random_bits import SeededBits
-from attacklab.model.releases import as_release, member, module_at, name_of, require_no_class, version_of
+from attacklab.model.releases import as_release, member, module_at, name_of, parameters_of, require_no_class, version_of
 from attacklab.model.stage import Stage
-from attacklab.model.targets import Declared, Kind, Sampler, Target, described
+from attacklab.model.targets import Kind, Sampler, Target, described
 
 CLAIM_PARAMETERS = ("rho", "mu", "rdp")
 """The parameters (of options, markers, and functions that make targets) for claims other than (ε, δ)-DP."""
 
 
 def load_target(
-    spec: str,
-    *,
-    kind: Kind | None = None,
-    epsilon: float | None = None,
-    claim: Claim | None = None,
-    **parameters: Any,
+    spec: str, *, kind: Kind | None = None, claim: Claim | None = None, **parameters: Any
 ) -> Target | Stage:
     """Load a target or a stage by its name.
 
@@ -43,32 +38,27 @@ def load_target(
             with `epsilon`, and the parameters of `claim`, if they are set. With a `kind`, the name is a release
             function, a sampler, or a function (or `object.method`) of one value.
         kind: the kind of target to make from a bare function.
-        epsilon: the claimed ε; a bare function needs it or a claim.
         claim: a claim of any other kind, instead of ε and δ.
-        **parameters: other arguments of the constructor of that kind (delta, sensitivity, bounds, noise_scale,
-            relation).
+        **parameters: other arguments of the constructor of that kind (epsilon, delta, sensitivity, bounds,
+            noise_scale, relation). A bare function needs an epsilon or a claim.
 
     Raises:
         UsageError: the name cannot be found or is not a target; the message says what to write instead.
     """
     place, name = place_and_name(spec)
-    named = "neither a Target nor a function"
-    wanted = named if kind is None else "not a function; name a sampler or a release function"
-    module, value = _found(spec, wanted, Target | Stage)
+    bare = "not a function; name a sampler or a release function"
+    module, value = _found(spec, "neither a Target nor a function" if kind is None else bare, Target | Stage)
     require_no_class(value)
-    budget: dict[str, Any] = {} if epsilon is None else {"epsilon": PrivacyClaim(epsilon).epsilon}
-    if kind is not None:
-        require_claim(spec, epsilon, claim)
     target: Target | Stage
     if isinstance(value, Target | Stage):
-        if kind is not None or claim is not None or budget or parameters:
+        if kind is not None or claim is not None or parameters:
             also = "the kind and " * (kind is not None)
             raise UsageError(f"{spec} is a target with a claim of its own; leave {also}the parameters out")
         target = value
     elif kind is not None:
-        target = made_target(kind, value, claim=claim, name=name, **budget, **parameters)
+        target = made_target(kind, value, **{"claim": claim, "name": name, **parameters})
     else:
-        target = _called(value, spec, {**budget, **({} if claim is None else parameters_of(claim)), **parameters})
+        target = _called(value, spec, {**claim_parameters(claim), **parameters})
     if adapter_module(place):
         target = replace(target, name=spec)
     return replace(target, version=version_of(module)) if target.version == "unknown" else target
@@ -126,23 +116,14 @@ def place_and_name(spec: str) -> tuple[str, str]:
     return place, name
 
 
-def made_target(
-    kind: Kind,
-    release: Callable[..., Any],
-    *,
-    epsilon: float | None = None,
-    claim: Claim | None = None,
-    **parameters: Any,
-) -> Target:
+def made_target(kind: Kind, release: Callable[..., Any], **parameters: Any) -> Target:
     """Make a target of this kind from a release or a sampler.
 
     Args:
         kind: the kind of target, which says what its input is.
         release: a release `release(input, trials, rng)`; a function of one value, which is called once a trial; or a
             sampler `sampler(input, bits)`, which is audited on seeded bits, and can be proved.
-        epsilon: the claimed ε.
-        claim: a claim of any other kind, instead of ε and δ.
-        **parameters: other arguments of the constructor of that kind.
+        **parameters: the claim, and other arguments of the constructor of that kind.
 
     Raises:
         UsageError: the constructor of this kind does not take these parameters, one is out of range, or the function
@@ -150,33 +131,25 @@ def made_target(
     """
     require_no_class(release)
     if takes_bits(release):
-        return _from_sampler(kind, release, epsilon=epsilon, claim=claim, **parameters)
-    constructor = getattr(Target, kind.value)
-    accepted = inspect.signature(constructor).parameters.keys() | Declared.__annotations__
-    unknown = [name for name in parameters if name not in accepted]
-    if unknown:
-        fitting = [other for other in Kind if {*unknown} <= inspect.signature(getattr(Target, other)).parameters.keys()]
-        advice = f", or give another kind: {' or '.join(fitting)}" if fitting else ""
-        raise UsageError(f"a {kind} target takes no {' or '.join(unknown)}; leave that out{advice}")
-    missing = ["a claim"] if epsilon is None and claim is None else []
-    missing += [name for name in ("bounds",) if name in accepted and name not in parameters]
-    if missing:
-        raise UsageError(f"a {kind} target needs {' and '.join(missing)}")
-    target: Target = constructor(as_release(release), epsilon=epsilon, claim=claim, **parameters)
+        return _from_sampler(kind, release, **parameters)
+    if kind in (Kind.SUM, Kind.MEAN):
+        parameters.setdefault("bounds", None)  # which the target refuses by name
+    target: Target = getattr(Target, kind)(as_release(release), **parameters)
     return target
 
 
 def takes_bits(function: Callable[..., Any]) -> bool:
     """Whether a function is a sampler: it has a parameter named `bits`."""
-    return "bits" in _parameters(function)
+    return any(parameter.name == "bits" for parameter in parameters_of(function))
 
 
 def _from_sampler(kind: Kind, sampler: Sampler, **parameters: Any) -> Target:
-    name, accepted = name_of(sampler), _parameters(sampler)
-    needed = [parameter.name for parameter in accepted.values() if parameter.default is parameter.empty]
-    if list(accepted)[1:2] != ["bits"] or len(needed) > 2:
+    name, accepted = name_of(sampler), parameters_of(sampler)
+    needed = [parameter for parameter in accepted if parameter.default is parameter.empty]
+    if [parameter.name for parameter in accepted[1:2]] != ["bits"] or len(needed) > 2:
+        told = ", ".join(parameter.name for parameter in accepted)
         raise UsageError(
-            f"{name} takes ({', '.join(accepted)}), but a sampler is called as sampler(input, bits); "
+            f"{name} takes ({told}), but a sampler is called as sampler(input, bits); "
             "wrap it in a function of these two"
         )
 
@@ -185,25 +158,6 @@ def _from_sampler(kind: Kind, sampler: Sampler, **parameters: Any) -> Target:
         return [sampler(input_, bits) for _ in range(trials)]
 
     return made_target(kind, release, **{"name": name, **parameters}).exact(sampler)
-
-
-def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
-    try:
-        return inspect.signature(function).parameters
-    except (TypeError, ValueError):  # not callable, or written in C
-        return {}
-
-
-def require_claim(spec: str, epsilon: float | None, claim: Claim | None) -> None:
-    """Raise an error if a bare function comes without a claim.
-
-    Raises:
-        UsageError: both `epsilon` and `claim` are None.
-    """
-    if epsilon is None and claim is None:
-        raise UsageError(
-            f"{spec} is taken as a release function or a sampler, which needs a claim; add --epsilon or --claim"
-        )
 
 
 def claim_of(parameter: str, value: Any) -> Claim:
@@ -216,10 +170,8 @@ def claim_of(parameter: str, value: Any) -> Claim:
     Raises:
         UsageError: the value is out of range; a `UsageTypeError` where it is of the wrong type.
     """
-    if parameter == "rho":
-        return ZeroConcentrated(value)
-    if parameter == "mu":
-        return GaussianDP(value)
+    if parameter != "rdp":
+        return {"rho": ZeroConcentrated, "mu": GaussianDP}[parameter](value)
     try:
         alphas, epsilons = zip(*(value.items() if isinstance(value, Mapping) else value), strict=True)
     except (TypeError, ValueError):
@@ -227,12 +179,14 @@ def claim_of(parameter: str, value: Any) -> Claim:
     return Renyi(alphas, epsilons)
 
 
-def parameters_of(claim: Claim) -> dict[str, Any]:
-    """Return the keyword arguments for a function that makes a target with this claim.
+def claim_parameters(claim: Claim | None) -> dict[str, Any]:
+    """Return the keyword arguments for a function that makes a target with this claim; none for None.
 
     Raises:
         UsageError: there are no such arguments for this kind of claim.
     """
+    if claim is None:
+        return {}
     if isinstance(claim, Renyi):
         return {"rdp": tuple(zip(claim.orders, claim.epsilons, strict=True))}
     if isinstance(claim, PrivacyClaim | ZeroConcentrated | GaussianDP):
@@ -251,14 +205,8 @@ def _called(maker: Callable[..., Any], spec: str, parameters: dict[str, Any]) ->
         if all(parameter.default is not parameter.empty for parameter in signature.parameters.values()):
             raise UsageError(f"{spec} takes no {' or '.join(unknown)}; leave that out") from error
         raise UsageError(f"{needed} ({error})") from error
-    try:
-        with _as_usage_error(f"{spec} raised "):
-            result = maker(**parameters)
-    except UsageError as error:
-        if isinstance(missing := error.__cause__, ModuleNotFoundError):
-            message = f"{spec} needs {missing.name}, which is not installed in {sys.prefix}; install it"
-            raise UsageError(message) from missing
-        raise
+    with _as_usage_error(f"{spec} raised "):
+        result = maker(**parameters)
     if isinstance(result, dict):
         return described_target(result, spec, getattr(maker, "__name__", spec.rpartition(":")[2]))
     if not isinstance(result, Target | Stage):
@@ -284,8 +232,7 @@ def described_target(description: dict[str, Any], spec: str, name: str) -> Targe
     if not all(isinstance(key, str) for key in rest):
         raise UsageError(f"{spec} returned a dict with keys that are not strings; name its entries by strings")
     if not isinstance(rest.get("claim"), Claim | None):
-        with _as_usage_error(f"the claim in what {spec} returned: "):
-            rest["claim"] = claim_from_json(rest["claim"])
+        rest["claim"] = claim_from_json(rest["claim"])
     if isinstance(rest.get("domain"), dict):
         rest["domain"] = Domain.from_json(rest["domain"])
     return made_target(Kind(description["kind"]), description["release"], **{"name": name, **rest})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import math
 import pickle
 import sys
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Number
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
@@ -73,21 +74,14 @@ class NeighbouringPair:
             ValueError: a number is not an integer, or they are further apart than the sensitivity.
         """
         sides = [as_array(side) for side in (first, second)]
-        if sides[0].shape != sides[1].shape or sides[0].ndim > 1 or not sides[0].size:
-            raise UsageError(
-                f"integers of a pair must be two numbers or two vectors of one length, not of shapes "
-                f"{sides[0].shape} and {sides[1].shape}"
-            )
-        left, right = (
-            [value.item() if isinstance(value, np.generic) else value for value in side.flat] for side in sides
-        )
-        for number, values in enumerate(zip(left, right, strict=True)):
-            if any(not isinstance(value, int) or isinstance(value, bool) for value in values):
-                raise UsageError(
-                    f"integers of a pair must have the type int, not {values[0]!r} and {values[1]!r} (number {number})"
-                )
-        _require_within(np.array(left, dtype=object), np.array(right, dtype=object), sensitivity, "integers")
-        return cls(left[0], right[0], None) if sides[0].ndim == 0 else cls(sides[0], sides[1], None)
+        for side in sides:
+            wrong = [value for value in side.flat if not isinstance(value, Integral) or isinstance(value, bool)]
+            if wrong or side.ndim > 1 or not side.size:
+                what = f"{wrong[0]!r}" if wrong else f"an array of shape {side.shape}"
+                raise UsageError(f"integers of a pair must have the type int, alone or in a vector, not {what}")
+        require_near(first, second, sensitivity, "integers")
+        left, right = (side if side.ndim else side.item() for side in sides)
+        return cls(left, right, None)
 
     @classmethod
     def records(cls, first: Any, second: Any, relation: Relation) -> NeighbouringPair:
@@ -163,14 +157,17 @@ def as_array(input_: Any) -> NDArray[Any]:
 
 def fingerprint(input_: object) -> tuple[object, ...]:
     """Return a key that is equal for two inputs only if they are the same, bit for bit."""
-    array = as_array(input_)
-    if array.dtype != object:
-        return (type(input_).__name__, array.dtype.str, array.shape, array.tobytes())
+    if isinstance(input_, np.ndarray) and input_.dtype != object:
+        return (input_.dtype.str, input_.shape, input_.tobytes())
+    pickled = io.BytesIO()
+    pickler = pickle.Pickler(pickled)
+    pickler.fast = True  # equal parts are written alike, whether or not they are one object
     try:
-        return (type(input_).__name__, pickle.dumps(input_))
+        pickler.dump(input_)
     except Exception:  # somebody's class that cannot be pickled
         with np.printoptions(threshold=sys.maxsize):  # no number of an array within is left out
             return (type(input_).__name__, repr(input_))
+    return (pickled.getvalue(),)
 
 
 def _near(label: str, first: ArrayLike, second: ArrayLike, sensitivity: float) -> list[NDArray[np.float64]]:
@@ -181,25 +178,42 @@ def _near(label: str, first: ArrayLike, second: ArrayLike, sensitivity: float) -
             raise UsageError(f"{label} must be a non-empty vector, not of shape {vector.shape}")
         if not np.isfinite(vector).all():
             raise UsageError(f"{label} must be finite; number {int(np.argmin(np.isfinite(vector)))} is not")
-    if vectors[0].size != vectors[1].size:
-        raise UsageError(f"{label} of a pair must have the same length, not {vectors[0].size} and {vectors[1].size}")
-    _require_within(vectors[0], vectors[1], sensitivity, label)
+    require_near(vectors[0], vectors[1], sensitivity, label)
     return vectors
 
 
-def _require_within(first: NDArray[Any], second: NDArray[Any], sensitivity: float, label: str) -> None:
-    """Raise UsageError if a difference exceeds the sensitivity, compared exactly: a rounded one may hide that."""
+def require_near(first: Any, second: Any, sensitivity: float, label: str = "numbers", *, special: bool = False) -> None:
+    """Check that two answers, or two vectors of utilities, are no further apart than the sensitivity.
+
+    Differences are compared exactly, because a rounded one may hide an excess. NaN and infinities must be equal on
+    both sides, unless they are `special`.
+
+    Raises:
+        UsageError: two numbers are further apart, the lengths differ, or the sensitivity is out of range.
+    """
     if not (math.isfinite(sensitivity) and sensitivity > 0):
         raise UsageError(f"sensitivity must be finite and greater than 0, not {sensitivity}")
-    with np.errstate(over="ignore"):
-        numbers = np.flatnonzero(abs(first - second) >= sensitivity)[::-1]
-    sides = zip(first[numbers].tolist(), second[numbers].tolist(), strict=True)
+    left, right = (np.atleast_1d(as_array(side)) for side in (first, second))
+    if left.shape != right.shape:
+        raise UsageError(f"{label} of a pair must have the same length, not {len(left)} and {len(right)}")
+    numbers = np.arange(left.size)[::-1]
+    if left.dtype == right.dtype == np.float64:
+        with np.errstate(over="ignore", invalid="ignore"):
+            numbers = numbers[~(abs(left - right) < sensitivity)[::-1]]
+    sides = zip(left[numbers].tolist(), right[numbers].tolist(), strict=True)
     for (value, near), number in dict(zip(sides, numbers.tolist(), strict=True)).items():  # most are alike
-        if abs(Fraction(value) - Fraction(near)) > Fraction(sensitivity):
+        if not _is_near(value, near, sensitivity, special=special):
             raise UsageError(
                 f"not neighbouring: {label} {value!r} and {near!r} (number {number}) "
                 f"are further apart than the sensitivity {sensitivity}"
             )
+
+
+def _is_near(first: Any, second: Any, sensitivity: float, *, special: bool) -> bool:
+    try:
+        return abs(Fraction(first) - Fraction(second)) <= Fraction(sensitivity)
+    except (TypeError, ValueError, OverflowError):  # NaN, infinities, and what is not a number
+        return special or bool(first == second or (first != first and second != second))
 
 
 def _datasets(first: Any, second: Any) -> tuple[Any, Any]:
@@ -242,37 +256,14 @@ def _is_one_deleted(longer: Any, shorter: Any) -> bool:
 
 
 def _differ(first: Any, second: Any) -> NDArray[np.bool_]:
-    """Return which records differ. Two float zeros, or two NaNs, differ only if their signs differ."""
-    if isinstance(first, list) or isinstance(second, list):
-        return np.array([not _is_same(*pair) for pair in zip(first, second, strict=True)], dtype=bool)
-    differ: NDArray[np.bool_] = first != second
-    if first.dtype.kind == second.dtype.kind == "f":
-        both_nan = (first != first) & (second != second)
-        differ = differ & ~both_nan | (np.signbit(first) != np.signbit(second))
-    return differ
-
-
-def _is_same(first: Any, second: Any) -> bool:
-    """Whether two records are the same; floats, numpy scalars and arrays must be the same bit for bit."""
-    if type(first) is not type(second):
-        return False
-    if isinstance(first, list | tuple):
-        return len(first) == len(second) and all(map(_is_same, first, second))
-    if isinstance(first, dict):
-        return list(first) == list(second) and all(_is_same(first[key], second[key]) for key in first)
-    if isinstance(first, float | np.generic | np.ndarray):
-        sides = [np.asarray(side) for side in (first, second)]
-        alike = sides[0].dtype == sides[1].dtype and sides[0].shape == sides[1].shape
-        return alike and sides[0].tobytes() == sides[1].tobytes()
-    if first is second:
-        return True
-    try:
-        return bool(first == second)
-    except Exception as error:  # whatever somebody's class raises
-        raise UsageError(
-            f"records of a pair cannot be compared: == of two values of type {type(first).__name__} gives neither True "
-            "nor False; give records of numbers, strings, or values that can be compared"
-        ) from error
+    """Return which records differ, bit for bit; numbers of two types differ if their values do."""
+    listed = isinstance(first, list) or isinstance(second, list)
+    common = np.dtype(object) if listed else np.result_type(first, second)
+    if common.hasobject:
+        pairs = zip(map(fingerprint, first), map(fingerprint, second), strict=True)
+        return np.array([one != other for one, other in pairs], dtype=bool)
+    sides = [side.astype(common).view(f"V{common.itemsize}") for side in (first, second)]
+    return np.asarray(sides[0] != sides[1])
 
 
 def _adjacency(matrix: ArrayLike) -> NDArray[np.bool_]:

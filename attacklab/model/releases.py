@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import hashlib
 import importlib.util
 import inspect
@@ -45,16 +46,30 @@ def in_one_process() -> Iterator[None]:
 
 
 class OneByOne:
-    """The release that `one_by_one` makes.
+    """A release made from a function or bound method that takes one value and returns one noisy output.
+
+    Args:
+        func: called once a trial, as `func(value, rng)` if its second parameter is named `rng`, and otherwise as
+            `func(value)`. In the latter case, a seed repeats its outputs only if it draws from generators that are
+            seeded from outside.
 
     Attributes:
-        func: the function, which gives the target its name.
         draws_elsewhere: whether the function is called without `rng`, so that it draws from another generator.
+
+    Raises:
+        UsageTypeError: the function cannot be called with one value, or is a class.
     """
 
     def __init__(self, func: Any) -> None:
+        if not callable(func):
+            raise UsageTypeError(f"one_by_one takes a function of one value, not {func!r}")
+        require_no_class(func)
         self.func = func
         self.draws_elsewhere = not _asks_for_rng(func)
+        if self.draws_elsewhere and not _takes(func, 1):
+            raise UsageTypeError(
+                f"one_by_one calls {name_of(func)}(value), but {_call_of(func)}; wrap it in a function of one value"
+            )
 
     def __call__(self, input_: Any, trials: int, rng: Any) -> list[Any]:
         """Call the function once a trial, each time with a new copy of the input."""
@@ -62,28 +77,7 @@ class OneByOne:
         return [self.func(copy.deepcopy(input_), *further) for _ in range(trials)]
 
 
-def one_by_one(function: Any) -> OneByOne:
-    """Make a release from a function or bound method that takes one value and returns one noisy output.
-
-    Args:
-        function: called once a trial, as `function(value, rng)` if its second parameter is named `rng`, and otherwise
-            as `function(value)`. In the latter case, a seed repeats its outputs only if it draws from generators that
-            are seeded from outside.
-
-    Returns:
-        A release `release(input, trials, rng)`, which returns a list of `trials` outputs.
-
-    Raises:
-        UsageTypeError: the function cannot be called with one value, or is a class.
-    """
-    if not callable(function):
-        raise UsageTypeError(f"one_by_one takes a function of one value, not {function!r}")
-    require_no_class(function)
-    if _takes(function, 1) is False and not _asks_for_rng(function):
-        raise UsageTypeError(
-            f"one_by_one calls {name_of(function)}(value), but {_call_of(function)}; wrap it in a function of one value"
-        )
-    return OneByOne(function)
+one_by_one = OneByOne
 
 
 def as_release(function: Any) -> Any:
@@ -96,16 +90,11 @@ def as_release(function: Any) -> Any:
         UsageTypeError: the function can be called in neither way, or is a class.
     """
     require_no_class(function)
-    if _asks_for_rng(function):
+    if _asks_for_rng(function) or (_takes(function, 1) and (_has_settings(function) or not _takes(function, 3))):
         return one_by_one(function)
-    if _takes(function, 3) is not False and not (_has_settings(function) and _takes(function, 1)):
-        return function
-    if _takes(function, 1):
-        return one_by_one(function)
-    raise UsageTypeError(
-        f"a release is called as {CALL}, and a function of one value as {name_of(function)}(value), "
-        f"but {_call_of(function)}; wrap it in a function with one of these signatures"
-    )
+    if why := misfit(function):
+        raise UsageTypeError(why)
+    return function
 
 
 def require_no_class(function: Any) -> None:
@@ -115,7 +104,7 @@ def require_no_class(function: Any) -> None:
         UsageTypeError: `function` is a class, or an unbound method.
     """
     name, is_class = getattr(function, "__qualname__", ""), isinstance(function, type)
-    if is_class or (inspect.isfunction(function) and [*_signature(function).parameters][:1] == ["self"]):
+    if is_class or (inspect.isfunction(function) and [one.name for one in parameters_of(function)[:1]] == ["self"]):
         owner, _, method = (name, "", "") if is_class else name.rpartition(".")
         what, wanted = (f"method of the class {owner}", f"mechanism.{method}") if method else ("class", "that")
         raise UsageTypeError(f"{name} is a {what}; make an object first, mechanism = {owner}(...), and name {wanted}")
@@ -123,16 +112,12 @@ def require_no_class(function: Any) -> None:
 
 def misfit(release: Any) -> str:
     """Return why a release cannot take three arguments; empty if it can, or its signature is unknown."""
-    signature = _signature(release)
-    try:
-        if signature is not None:
-            signature.bind_partial(None, None, None)
-    except TypeError:
-        return (
-            f"a release is called as {CALL}, but {_call_of(release)}; "
-            f"for a function of one value write one_by_one({name_of(release)})"
-        )
-    return ""
+    if _takes(release, 3):
+        return ""
+    return (
+        f"a release is called as {CALL}, but {_call_of(release)}; write one_by_one({name_of(release)}) for a function "
+        "of one value, or wrap it in a function of these three"
+    )
 
 
 def member(module: Any, name: str) -> Any:
@@ -140,10 +125,7 @@ def member(module: Any, name: str) -> Any:
     named = vars(module)
     if "DISTRIBUTION" in named and name in named.get("MECHANISMS", ()):
         return named["MECHANISMS"][name]
-    value = module
-    for part in name.split("."):
-        value = getattr(value, part, None)
-    return value
+    return functools.reduce(lambda value, part: getattr(value, part, None), name.split("."), module)
 
 
 def module_at(place: str) -> ModuleType:
@@ -223,16 +205,19 @@ def as_outputs(values: Any) -> Any:
     return np.fromiter(values, dtype=object, count=len(values))
 
 
-def _takes(function: Any, count: int) -> Any:
-    """Whether a function can be called with `count` positional arguments; None if its signature is unknown."""
+def parameters_of(function: Any) -> list[inspect.Parameter]:
+    """Return the parameters of a function, [] if they are unknown."""
     signature = _signature(function)
-    if signature is None:
-        return None
+    return [] if signature is None else list(signature.parameters.values())
+
+
+def _takes(function: Any, count: int) -> bool:
+    """Whether a function can be called with `count` positional arguments; True if its signature is unknown."""
+    signature = _signature(function)
     try:
-        signature.bind(*[None] * count)
+        return signature is None or bool(signature.bind(*[None] * count))
     except TypeError:
         return False
-    return True
 
 
 def _asks_for_rng(function: Any) -> bool:
@@ -240,19 +225,16 @@ def _asks_for_rng(function: Any) -> bool:
 
     If that parameter has a default other than None, the function is left to draw from its default.
     """
-    signature = _signature(function)
-    second = list(signature.parameters.values())[1:2] if signature is not None else []
+    second = parameters_of(function)[1:2]
     asks = any(one.name == "rng" and (one.default is one.empty or one.default is None) for one in second)
-    return asks and _takes(function, 2) is True
+    return asks and _takes(function, 2)
 
 
 def _has_settings(function: Any) -> bool:
     """Whether the second or third parameter is a setting: it has a default and is not named `trials` or `rng`."""
-    signature = _signature(function)
-    places = list(signature.parameters.values())[1:3] if signature is not None else []
     return any(
         one.default is not one.empty and one.kind is one.POSITIONAL_OR_KEYWORD and one.name != name
-        for one, name in zip(places, ("trials", "rng"), strict=False)
+        for one, name in zip(parameters_of(function)[1:3], ("trials", "rng"), strict=False)
     )
 
 

@@ -29,16 +29,10 @@ Values: TypeAlias = Domain | type | Sequence[Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """A deterministic function and its claimed stability. `Target.stage` makes one.
+    """A deterministic function and its claimed stability. `Target.stage` makes one, and explains the fields.
 
     Attributes:
-        function: `function(dataset)`, which returns a number, a vector, a dict of numbers, a list or a data frame.
         claim: how far apart the outputs on neighbours may be.
-        domain: the records that the function takes.
-        relation: the relation by which datasets are neighbours.
-        sizes: the least and the largest number of records of a dataset.
-        pairs: neighbouring datasets to try, besides those that an attack makes.
-        name: the name in findings.
         version: the version of the implementation.
     """
 

@@ -21,7 +21,7 @@ from attacklab.model.claims import Claim, PrivacyClaim
 from attacklab.model.claims.base import require_numbers
 from attacklab.model.domains import Domain
 from attacklab.model.domains.datasets import RELATIONS
-from attacklab.model.domains.numbers import as_bounds
+from attacklab.model.domains.domain import as_bounds
 from attacklab.model.errors import (
     LabFault,
     OutsideDomain,
@@ -34,8 +34,8 @@ from attacklab.model.errors import (
     text_of,
 )
 from attacklab.model.errors import in_one_line as in_one_line  # for whoever tells what a target raised
-from attacklab.model.neighbours import NeighbouringPair, Relation, as_array
-from attacklab.model.releases import gathered, in_one_process, misfit, name_of, require_no_class
+from attacklab.model.neighbours import NeighbouringPair, Relation, as_array, require_near
+from attacklab.model.releases import CALL, gathered, in_one_process, misfit, name_of, require_no_class
 from attacklab.model.stage import stage
 
 Outputs: TypeAlias = NDArray[Any]
@@ -45,6 +45,9 @@ Release: TypeAlias = Callable[[Any, int, np.random.Generator], Any]
 """Called as `release(input, trials, rng)`; returns one output a trial in an array, list, tuple or iterator."""
 
 Sampler: TypeAlias = Callable[[Any, Any], Any]
+
+CALLS = {"release": CALL, "sampler": "sampler(input, bits)", "certificate": "certificate()"}
+"""How the functions of a target are called, for messages."""
 
 
 class Kind(Word):
@@ -81,13 +84,8 @@ class Failure:
 class Declared(TypedDict, total=False):
     """The arguments that the constructors of all kinds of targets take.
 
-    Attributes:
-        epsilon: the claimed ε, greater than 0.
-        delta: the claimed δ, in [0, 1).
-        claim: a claim of any other kind, instead of ε and δ.
-        name: the target's name in findings; the release's own name by default.
-        domain: the inputs for which the claim holds; all inputs of its kind by default.
-        pairs: neighbouring pairs to try, besides those that attacks make.
+    `epsilon`, above 0, and `delta`, in [0, 1), make a claim; `claim` is one of any other kind, in place of both. `name`
+    is the release's own name by default. `domain` and `pairs` are as in `Target`.
     """
 
     epsilon: float | None
@@ -96,10 +94,6 @@ class Declared(TypedDict, total=False):
     name: str | None
     domain: Domain | None
     pairs: Sequence[NeighbouringPair]
-
-
-class _Raised(Exception):
-    """A release raised an exception, which is the `__cause__` of this one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,22 +132,25 @@ class Target:
     certificate: Callable[[], Mapping[str, Any]] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if not callable(self.release):
-            raise UsageTypeError(f"release must be callable as release(input, trials, rng), not {self.release!r}")
+        for name, call in CALLS.items():
+            function = getattr(self, name)
+            if not (callable(function) or (function is None and name != "release")):
+                raise UsageTypeError(f"{name} must be callable as {call}, not {function!r}")
         require_no_class(self.release)
         claim = self.claim
+        if not isinstance(claim, Claim):
+            raise UsageTypeError(f"claim must be a claim, such as PrivacyClaim(1.0), not {claim!r}")
         if isinstance(claim, PrivacyClaim) and claim.epsilon <= 0:
             raise UsageError(f"epsilon must be greater than 0, not {claim.epsilon}")
         require_numbers(sensitivity=self.sensitivity)
         if self.noise_scale is not None:
             require_numbers(noise_scale=self.noise_scale)
-        if self.bounds is not None:
+        has_records = self.kind in (Kind.SUM, Kind.MEAN)
+        if self.bounds is not None or has_records:
             object.__setattr__(self, "bounds", as_bounds(self.bounds))
-        if self.kind in (Kind.SUM, Kind.MEAN) and self.bounds is None:
-            raise UsageError(f"a {self.kind} target needs the bounds of a record; give bounds=(lower, upper)")
         if self.relation is not None:
             object.__setattr__(self, "relation", Relation(self.relation))
-        if self.kind in (Kind.SUM, Kind.MEAN) and self.relation not in (None, *RELATIONS):
+        if has_records and self.relation not in (None, *RELATIONS):
             raise UsageError(f"relation of a {self.kind} target must be add-remove or substitute, not {self.relation}")
         if self.domain is not None:
             object.__setattr__(self, "domain", _checked_domain(self.domain, self.kind, self.relation))
@@ -206,7 +203,7 @@ class Target:
         `relation` is the relation of the datasets for which the claim holds, add-remove or substitute. By default the
         claim must hold for both. Other arguments are as in `Target.noise`.
         """
-        return cls._made(release, Kind.SUM, declared, bounds=as_bounds(bounds), relation=relation)
+        return cls._made(release, Kind.SUM, declared, bounds=bounds, relation=relation)
 
     @classmethod
     def mean(
@@ -221,7 +218,7 @@ class Target:
 
         Arguments are as in `Target.sum`. If the number of records is public, set `relation` to substitute.
         """
-        return cls._made(release, Kind.MEAN, declared, bounds=as_bounds(bounds), relation=relation)
+        return cls._made(release, Kind.MEAN, declared, bounds=bounds, relation=relation)
 
     @classmethod
     def dataset(
@@ -239,13 +236,18 @@ class Target:
     def _made(cls, release: Release, kind: Kind, declared: Declared, **rest: Any) -> Target:
         unknown = sorted(set(declared) - set(Declared.__annotations__))
         if unknown:
-            raise UsageTypeError(
-                f"a {kind} target takes no {' or '.join(unknown)}; give epsilon= (and delta=) or claim="
-            )
+            raise UsageTypeError(f"a {kind} target takes no {' or '.join(unknown)}; leave that out")
+        epsilon, delta, claim = declared.get("epsilon"), declared.get("delta", 0.0), declared.get("claim")
+        if claim is None and epsilon is not None:
+            claim, epsilon, delta = PrivacyClaim(epsilon, delta), None, 0.0
+        if claim is None:
+            raise UsageError("a target needs a claim; give an epsilon (and delta), or a claim of another kind")
+        if epsilon is not None or delta:
+            raise UsageError(f"give an epsilon (and delta) or a claim, not both: {claim}")
         return cls(
             name=declared.get("name") or name_of(getattr(release, "func", release)),
             kind=kind,
-            claim=claimed(declared.get("epsilon"), declared.get("delta", 0.0), declared.get("claim")),
+            claim=claim,
             release=release,
             domain=declared.get("domain"),
             pairs=tuple(declared.get("pairs", ())),
@@ -261,8 +263,6 @@ class Target:
         Raises:
             TypeError: `sampler` is not callable.
         """
-        if not callable(sampler):
-            raise UsageTypeError(f"sampler must be callable as sampler(input, bits), not {sampler!r}")
         return replace(self, sampler=sampler)
 
     def certified(self, certificate: Callable[[], Mapping[str, Any]]) -> Target:
@@ -275,8 +275,6 @@ class Target:
         Raises:
             TypeError: `certificate` is not callable.
         """
-        if not callable(certificate):
-            raise UsageTypeError(f"certificate must be callable as certificate() and return JSON, not {certificate!r}")
         return replace(self, certificate=certificate)
 
     def covers(self, pair: NeighbouringPair) -> bool:
@@ -317,17 +315,18 @@ class Target:
         return near
 
     def exceeds_sensitivity(self, pair: NeighbouringPair) -> bool:
-        """Whether a pair of answers or utilities exceeds any sensitivity: NaN or an infinity is on one side only.
+        """Whether a pair of answers or utilities is further apart than the sensitivity, or has NaN on one side only.
 
-        If the domain holds such values, this is False.
+        NaN and infinities may differ if the domain holds them.
         """
-        if self.kind not in (Kind.NOISE, Kind.SELECTION) or (self.domain is not None and self.domain.special):
+        if self.kind not in (Kind.NOISE, Kind.SELECTION):
             return False
-        first, second = (np.atleast_1d(as_array(side)) for side in (pair.first, pair.second))
-        if first.shape != second.shape or first.dtype.kind != "f" or second.dtype.kind != "f":
-            return False
-        not_finite = ~(np.isfinite(first) & np.isfinite(second))
-        return not np.array_equal(first[not_finite], second[not_finite], equal_nan=True)
+        try:
+            special = self.domain is not None and self.domain.special is True
+            require_near(pair.first, pair.second, self.sensitivity, special=special)
+        except UsageError:
+            return True
+        return False
 
     def outputs(self, input_: Any, trials: int, rng: np.random.Generator, *, sees_failures: bool = False) -> Outputs:
         """Run the release, check its outputs, and return them with every bit kept.
@@ -347,15 +346,12 @@ class Target:
                 which, in one line.
         """
         if not sees_failures:
-            try:
-                return _released(self, input_, trials, rng)
-            except _Raised as failure:
-                raise Refused(f"{self.name} raised {failure}") from failure.__cause__
+            return _released(self, input_, trials, rng)
         outputs = np.empty(trials, dtype=object)
         for trial in range(trials):
             try:
                 outputs[trial] = _released(self, input_, 1, rng)[0]
-            except _Raised as failure:
+            except Refused as failure:
                 cause = failure.__cause__
                 assert cause is not None  # noqa: S101 - it is raised from one
                 outputs[trial] = Failure(type(cause).__name__, text_of(cause))
@@ -376,7 +372,8 @@ def _released(target: Target, input_: Any, trials: int, rng: np.random.Generator
     except BaseException as error:
         if passes_through(error):
             raise
-        raise _Raised("; ".join(filter(None, (in_one_line(error), misfit(target.release))))) from error
+        told = "; ".join(filter(None, (in_one_line(error), misfit(target.release))))
+        raise Refused(f"{target.name} raised {told}") from error
     if outputs is None:
         raise TargetError(f"{target.name} returned {described(released)}, not a list or an array, one output a trial")
     if len(outputs) != trials:
@@ -434,18 +431,16 @@ def _checked_pairs(target: Target) -> tuple[NeighbouringPair, ...]:
     for number, pair in enumerate(target.pairs):
         if not isinstance(pair, NeighbouringPair):
             raise UsageTypeError(f"pair {number} must be a NeighbouringPair, not {described(pair)}")
-        if not target.covers(pair):
+        if why := target.why_not_covered(pair):
             raise UsageError(
-                f"pair {number} of {target.name} is outside its claim: {target.why_not_covered(pair)}; "
+                f"pair {number} of {target.name} is outside its claim: {why}; "
                 "leave the pair out, or declare another domain or relation"
             )
         if target.exceeds_sensitivity(pair):
             raise UsageError(
-                f"pair {number} of {target.name} is further apart than the sensitivity; "
+                f"pair {number} of {target.name} is further apart than the sensitivity, {target.sensitivity}; "
                 "NaN and infinities must be equal on both sides"
             )
-        if target.kind in (Kind.NOISE, Kind.SELECTION):
-            _require_neighbours(pair, target.sensitivity)
     return tuple(target.pairs)
 
 
@@ -474,35 +469,6 @@ def as_vector_of_numbers(outputs: Outputs) -> NDArray[Any] | None:
     if outputs.dtype == object:
         numbers = as_array(present) if (present := _answered(outputs)) else np.empty(0)
     return numbers if numbers.ndim == 1 and (numbers.dtype.kind in "iuf" or not numbers.size) else None
-
-
-def claimed(epsilon: float | None, delta: float = 0.0, claim: Claim | None = None) -> Claim:
-    """Return `claim`, or the (ε, δ) claim if it is None.
-
-    Raises:
-        UsageError: both a claim and ε (or δ) are set, or neither.
-    """
-    if claim is None:
-        if epsilon is None:
-            raise UsageError("a target needs a claim: an epsilon, or a claim of another kind")
-        return PrivacyClaim(epsilon, delta)
-    if epsilon is not None or delta:
-        raise UsageError(f"give an epsilon (and delta) or a claim, not both: {claim}")
-    if not isinstance(claim, Claim):
-        raise UsageTypeError(f"claim must be a claim, such as PrivacyClaim(1.0), not {claim!r}")
-    return claim
-
-
-def _require_neighbours(pair: NeighbouringPair, sensitivity: float) -> None:
-    """Raise UsageError if the finite numbers of two inputs are further apart than the sensitivity."""
-    first, second = (np.atleast_1d(as_array(side)) for side in (pair.first, pair.second))
-    if first.dtype.kind in "iuO" and second.dtype.kind in "iuO":
-        NeighbouringPair.integers(pair.first, pair.second, sensitivity=sensitivity)
-        return
-    if first.shape == second.shape:
-        first, second = first[finite := np.isfinite(first)], second[finite]
-    if first.size:
-        NeighbouringPair.utilities(first, second, sensitivity=sensitivity)
 
 
 def is_exact(output: object) -> bool:

@@ -22,10 +22,9 @@ from typing import Any
 import numpy as np
 
 from attacklab.libraries import adapter_file, library, near_library
-from attacklab.loading.targets import described_target, made_target, parameters_of, place_and_name, require_claim
+from attacklab.loading.targets import claim_parameters, described_target, made_target, place_and_name
 from attacklab.model.claims import Claim
 from attacklab.model.errors import TargetError, UsageError
-from attacklab.model.neighbours import Relation
 from attacklab.model.releases import as_outputs
 from attacklab.model.targets import Kind, Outputs, Target
 from attacklab.processes.codec import listed, read, written
@@ -137,9 +136,7 @@ def isolated(
     spec: str,
     *,
     kind: Kind | None = None,
-    epsilon: float | None = None,
     claim: Claim | None = None,
-    relation: Relation | str | None = None,
     python: str = sys.executable,
     seconds: float = DEFAULT_SECONDS,
     **parameters: Any,
@@ -153,12 +150,9 @@ def isolated(
     """
     place, name = place_and_name(spec)
     _require_files(place, name, python)
-    given = {"epsilon": epsilon, "relation": None if relation is None else Relation(relation).value, **parameters}
-    arguments = {key: value for key, value in given.items() if value is not None}
-    if kind is not None:
-        require_claim(spec, epsilon, claim)
-    elif claim is not None:
-        arguments |= parameters_of(claim)
+    arguments = {key: getattr(value, "value", value) for key, value in parameters.items() if value is not None}
+    if kind is None:
+        arguments |= claim_parameters(claim)
     adapter = adapter_file(place)
     loaded = f"{adapter}:{name}" if adapter else spec
     settings = json.dumps({"bare": kind is not None, "parameters": written(arguments)})
@@ -202,15 +196,7 @@ def _hint(place: str, python: str) -> str:
     return ", or see which environments have it: attacklab list" if is_missing else ""
 
 
-def external(
-    command: Sequence[str],
-    *,
-    kind: Kind,
-    epsilon: float | None = None,
-    claim: Claim | None = None,
-    seconds: float = DEFAULT_SECONDS,
-    **parameters: Any,
-) -> Target:
+def external(command: Sequence[str], *, kind: Kind, seconds: float = DEFAULT_SECONDS, **parameters: Any) -> Target:
     """Return a target whose release is a program in any language that speaks the protocol, docs/reference/protocol.md.
 
     The command is the program and its arguments; no shell reads it. The other arguments are as for `isolated`.
@@ -222,8 +208,7 @@ def external(
     name = " ".join(shlex.join(command).split())
     if not command or shutil.which(command[0]) is None:
         raise UsageError(f"there is no program {name!r}, or it is not executable; check its path and mode")
-    target = made_target(kind, release, name=name, epsilon=epsilon, claim=claim, **parameters)
-    return replace(target, version=_digest(command))
+    return replace(made_target(kind, release, **{"name": name, **parameters}), version=_digest(command))
 
 
 def _digest(command: Sequence[str]) -> str:

@@ -89,7 +89,7 @@ def finite_values(stage: Stage) -> list[Any] | None:
         return None
     values = list({repr(value): value for value in values_of(stage)}.values())
     if isinstance(domain, Domain) and not isinstance(domain.shape, Categories):
-        if not domain.integers or domain.special or None in (domain.low, domain.high):
+        if not domain.integers or domain.special or max(-domain.low, domain.high) == math.inf:
             return None
         low, high = domain.ends()
         values = [domain.typed(Fraction(value)) for value in range(int(low), int(min(high, low + MOST_LISTED)) + 1)]

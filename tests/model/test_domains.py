@@ -155,7 +155,7 @@ def test_a_pair_moved_into_a_domain_is_still_one_of_neighbours(domain: Domain, s
         (lambda: Domain.from_json({"shape": {"form": "trees"}}), "form out of queries, records"),
         (lambda: Domain.from_json({"size": 3}), "unexpected keyword argument 'size'"),
         (lambda: domain_from_text("integer"), "has 'integer'; use integers, non-negative"),
-        (lambda: domain_from_text("0..x"), "for a bound; write a number"),
+        (lambda: domain_from_text("0..x"), "for its bounds; write a number on both sides"),
         (lambda: Target.dataset(print, epsilon=1.0, domain=Domain()), "a dataset target must have a shape"),
         (lambda: Target.noise(print, epsilon=1.0, domain=Domain(shape=Records())), "must not have a shape"),
     ],

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attacklab.model.errors import UsageError
-from attacklab.model.neighbours import NeighbouringPair, Relation
+from attacklab.model.neighbours import NeighbouringPair, Relation, fingerprint
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 positive = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
@@ -175,11 +175,13 @@ class NeitherTrueNorFalse:
         raise TypeError("boolean value is ambiguous")
 
 
-def test_what_cannot_be_compared_is_refused_in_a_sentence_and_a_missing_value_is_itself() -> None:
+def test_records_are_compared_by_what_they_hold_whatever_their_own_equality_says() -> None:
     missing = NeitherTrueNorFalse()
-    assert is_pair([(1, missing), (2, 3)], [(1, missing)], Relation.ADD_REMOVE)
-    with pytest.raises(UsageError, match=r"cannot be compared: == of two values of type NeitherTrueNorFalse"):
-        NeighbouringPair.records([(1, missing), (2, 3)], [(1, NeitherTrueNorFalse())], Relation.ADD_REMOVE)
+    assert is_pair([(1, missing), (2, 3)], [(1, NeitherTrueNorFalse())], Relation.ADD_REMOVE)
+    assert not is_pair([(1, missing), (2, 3)], [(2, NeitherTrueNorFalse())], Relation.ADD_REMOVE)
+    for first, second in (((1, True), (1, 1)), ((1, "a"), ("1", "a")), ([0.0], [-0.0])):
+        assert is_pair([first], [second], Relation.SUBSTITUTE)
+        assert fingerprint(first) != fingerprint(second)
     with pytest.raises(UsageError, match=r"of one form, not an array without dimensions"):
         NeighbouringPair.records(np.array(1.0), np.array(2.0), Relation.SUBSTITUTE)
 

@@ -52,7 +52,7 @@ def release_of(target: Target) -> ProcessRelease:
 
 
 def pid_of(target: Target) -> int:
-    pid = release_of(target).pid
+    pid = release_of(target)._process.pid
     assert pid is not None
     return pid
 
@@ -185,11 +185,11 @@ def test_what_a_target_does_wrong_is_told_in_one_line_and_an_exception_is_an_out
         pid = pid_of(target)
         with pytest.raises(Refused, match=told):
             target.outputs(0.0, 3, rng())
-        assert release_of(target).pid == pid
+        assert release_of(target)._process.pid == pid
     target = misbehaving("segfaults")
     pid = pid_of(target)
     assert failure_of(target, answer=1.0) == "crash: killed by SIGSEGV"
-    assert release_of(target).pid is None
+    assert release_of(target)._process is None
     assert len(target.outputs(0.0, 10, rng())) == 10
     assert pid_of(target) != pid
 
@@ -295,7 +295,7 @@ def ask(target): return int(target.outputs(0.0, 1, np.random.default_rng())[0])
 
 
 def test_a_killed_lab_leaves_no_process_even_if_the_target_hangs() -> None:
-    with run_lab("target = made('hangs')\nprint(target.release.pid, flush=True)\nask(target)") as lab:
+    with run_lab("target = made('hangs')\nprint(target.release._process.pid, flush=True)\nask(target)") as lab:
         assert lab.stdout is not None
         pid = int(lab.stdout.readline())
         time.sleep(0.1)

@@ -60,15 +60,14 @@ def at_counts(usual: Any, rare: Any, usual_count: int, most: int, relation: Rela
     Args:
         usual: the value of the usual records.
         rare: the value that is counted.
-        usual_count: the number of usual records.
+        usual_count: the number of usual records, if a dataset has room for them.
         most: the largest number of records of a dataset.
         relation: add-remove or substitute.
     """
-    for count in COUNTS:
-        if usual_count + count + 1 > most:
-            return
-        others = [usual] * (usual_count + (relation is Relation.SUBSTITUTE))
-        yield [usual] * usual_count + [rare] * (count + 1), others + [rare] * count, relation
+    for count in filter(most.__gt__, COUNTS):
+        others = [usual] * min(usual_count, most - count - 1)
+        replaced = [usual] * (relation is Relation.SUBSTITUTE)
+        yield others + [rare] * (count + 1), others + replaced + [rare] * count, relation
 
 
 def repeated(distinct: Sequence[Any], relation: Relation) -> Iterator[Datasets]:

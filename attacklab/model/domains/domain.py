@@ -2,43 +2,195 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from attacklab.model.domains.numbers import Numbers
 from attacklab.model.domains.shapes import SHAPES, Queries, Shape
 from attacklab.model.errors import UsageError, UsageTypeError
-from attacklab.model.neighbours import NeighbouringPair, Relation, as_array, fingerprint
+from attacklab.model.neighbours import NeighbouringPair, Relation, as_array, fingerprint, require_near
+
+
+def as_bounds(bounds: Any, label: str = "bounds") -> tuple[float, float]:
+    """Return two bounds as floats, because integer bounds would make arrays of integers, which cut off fractions.
+
+    Raises:
+        UsageError: they are not finite, or not in order. If they are not two numbers, this is a `UsageTypeError`.
+    """
+    try:
+        lower, upper = map(float, bounds)
+    except (TypeError, ValueError):
+        raise UsageTypeError(f"{label} must be two numbers, lower and upper, not {bounds!r}") from None
+    if not (math.isfinite(lower) and math.isfinite(upper) and lower < upper):
+        raise UsageError(f"{label} must be finite and lower < upper, not {bounds}")
+    return lower, upper
 
 
 @dataclass(frozen=True, kw_only=True)
-class Domain(Numbers):
+class Domain:
     """The inputs of a target.
 
     As a set of numbers it holds the answers, utilities or records that the target takes. For a DATASET target these are
     the numbers in its queries, records or streams.
 
     Attributes:
+        integers: whether it holds integers only; they come as `int` or in arrays of integers, unless `floats_only`.
+        non_negative: whether it holds no number below 0.
+        bounds: the least and the largest number in it; None for no such limits.
+        floats_only: whether its numbers come as doubles only, never as Python's or numpy's integers.
+        special: whether NaN and the infinities belong to it. None means: for records of sums and means, if integers,
+            non_negative and bounds are at their defaults; otherwise not.
         shape: what the input of a DATASET target looks like; None for the other kinds.
 
     Raises:
         UsageError: a field is out of range, or the set holds fewer than two numbers.
     """
 
+    integers: bool = False
+    non_negative: bool = False
+    bounds: tuple[float, float] | None = None
+    floats_only: bool = False
+    special: bool | None = None
     shape: Shape | None = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        for name in ("integers", "non_negative", "floats_only", "special"):
+            value = getattr(self, name)
+            if not (isinstance(value, bool) or (name == "special" and value is None)):
+                raise UsageTypeError(f"{name} of a domain must be True or False, not {value!r}")
+        if self.bounds is not None:
+            object.__setattr__(self, "bounds", as_bounds(self.bounds, "bounds of a domain"))
+        if self.low >= self.high:
+            raise UsageError(f"a domain must hold two numbers, but fewer lie within {self.bounds}; widen the bounds")
         if self.shape is not None and not isinstance(self.shape, SHAPES):
             named = ", ".join(shape.__name__ for shape in SHAPES)
             raise UsageTypeError(f"shape of a domain must be one of {named}, not {self.shape!r}")
 
+    def _declared(self) -> dict[str, Any]:
+        stated = {field: getattr(self, field.name) for field in fields(self)}
+        return {field.name: value for field, value in stated.items() if value != field.default}
+
     def __str__(self) -> str:
-        declared = [field for field in fields(self) if getattr(self, field.name) != field.default]
-        return f"Domain({', '.join(f'{field.name}={getattr(self, field.name)!r}' for field in declared)})"
+        return f"Domain({', '.join(f'{name}={value!r}' for name, value in self._declared().items())})"
+
+    @property
+    def low(self) -> Fraction | float:
+        """The least number in the set; −∞ if there is none."""
+        low = max(-math.inf if self.bounds is None else self.bounds[0], 0.0 if self.non_negative else -math.inf)
+        return low if math.isinf(low) else Fraction(math.ceil(low) if self.integers else low)
+
+    @property
+    def high(self) -> Fraction | float:
+        """The largest number in the set; ∞ if there is none."""
+        if self.bounds is None:
+            return math.inf
+        return Fraction(math.floor(self.bounds[1]) if self.integers else self.bounds[1])
+
+    @property
+    def _has_ints(self) -> bool:
+        return self.integers and not self.floats_only
+
+    def holds(self, numbers: Any) -> bool:
+        """Whether a number, or every number of an array, is in the set, by value and by type."""
+        values = as_array(numbers)
+        whole = values.dtype.kind in "iu" or (values.dtype == object and all(type(item) is int for item in values.flat))
+        if values.dtype != np.float64 if self.floats_only else not whole and values.dtype.kind != "f":
+            return False
+        if not whole:
+            finite = np.isfinite(values)
+            if not (self.special or finite.all()):
+                return False
+            values = values[finite]
+            if self.integers and not (self.floats_only and bool((values == np.floor(values)).all())):
+                return not values.size
+        # Python compares integers and floats exactly; numpy would round large integers first.
+        ends = [np.asarray(end).item() for end in (values.min(), values.max())] if values.size else []
+        return all(self.low <= end <= self.high for end in ends)
+
+    def ends(self) -> tuple[float, float] | tuple[int, int]:
+        """Return the least and the largest number; without a bound on one side (or both), two numbers 1 apart."""
+        low, high = self.low, self.high
+        if math.isinf(low):
+            low = Fraction(0) if math.isinf(high) else high - 1
+        return self.typed(low), self.typed(low + 1 if math.isinf(high) else high)
+
+    def typed(self, value: Fraction | float) -> Any:
+        """Return a number in the type of this set: an `int` if it holds only integers, else a double."""
+        return int(value) if self._has_ints else float(value)
+
+    def vector(self, values: Sequence[float]) -> np.ndarray[Any, np.dtype[Any]]:
+        """Return numbers of the set as an array of 64-bit integers or of doubles, as the set has them."""
+        return np.array(values, dtype=np.int64 if self._has_ints else np.float64)
+
+    @property
+    def origin(self) -> Any:
+        """The number in the set that is nearest to 0, in the type of the set."""
+        return self.typed(min(max(Fraction(0), self.low), self.high))
+
+    def cast(self, numbers: Any) -> Any:
+        """Return the same numbers in the type of this set, or unchanged if the conversion would change a value."""
+        values = as_array(numbers)
+        if not (self.floats_only or (self.integers and values.dtype.kind == "f")):
+            return numbers
+        try:
+            with np.errstate(invalid="ignore"):
+                same = values.astype(np.float64 if self.floats_only else np.int64)
+        except (TypeError, ValueError, OverflowError):
+            return numbers
+        # Python compares integers and floats exactly.
+        if same.dtype == values.dtype or same.tolist() != values.tolist():
+            return numbers
+        return same if values.ndim else same.item()
+
+    def nearest(self, first: Any, second: Any, sensitivity: float | None) -> tuple[Any, Any] | None:
+        """Move the numbers of two inputs into this set.
+
+        With a sensitivity, all numbers first move by one shift, towards the set. Numbers that are still outside then
+        move to the nearest end, so no two numbers get further apart.
+
+        Args:
+            first: a number or a vector of numbers.
+            second: another number or vector.
+            sensitivity: the largest allowed difference of two numbers at one index; None for datasets, whose records
+                move independently.
+
+        Returns:
+            The two inputs in the types of this set; None if they hold values that are not finite, or if an integer
+            would not fit in 64 bits.
+        """
+        sides = [as_array(side) for side in (first, second)]
+        listed = [side.ravel().tolist() for side in sides]
+        whole = not self.floats_only and (self.integers or all(side.dtype.kind in "iuO" for side in sides))
+        try:
+            exact = {value: Fraction(value) for side in listed for value in side}  # datasets repeat few values often
+        except (ValueError, OverflowError, TypeError):
+            return None
+        shift = Fraction(0)
+        if sensitivity is not None and exact:
+            least, most = min(exact.values()), max(exact.values())
+            shift = Fraction(max(least, self.low) - least or min(most, self.high) - most)
+        places = {value: self._moved(number + shift, whole=whole) for value, number in exact.items()}
+        moved = [[places[value] for value in side] for side in listed]
+        if sensitivity is not None:
+            moved[1] = [_brought_near(a, b, Fraction(sensitivity)) for a, b in zip(*moved, strict=True)]
+        if sides[0].ndim == 0:
+            return moved[0][0], moved[1][0]
+        try:
+            left, right = (np.array(side, dtype=np.int64 if whole else np.float64) for side in moved)
+        except OverflowError:
+            return None
+        return left, right
+
+    def _moved(self, value: Fraction, *, whole: bool) -> Any:
+        largest = math.inf if whole else sys.float_info.max
+        low, high = max(self.low, -largest), min(self.high, largest)
+        placed = min(max(Fraction(math.floor(value)) if self.integers else value, low), high)
+        return int(placed) if whole else float(placed)
 
     def contains(self, input_: Any) -> bool:
         """Whether a target with this domain takes an input."""
@@ -80,25 +232,21 @@ class Domain(Numbers):
         if self.shape is not None:
             return None
         placed = self.nearest(pair.first, pair.second, None if pair.relation else sensitivity)
-        if placed is None:
+        if placed is None or np.array_equal(*placed):
             return None
         try:
-            moved = _pair(*placed, pair.relation, sensitivity)
+            if pair.relation is None:
+                require_near(*placed, sensitivity)
+            else:
+                NeighbouringPair.records(*placed, pair.relation)
         except UsageError:
             return None
-        return moved if self.covers(moved) and not np.array_equal(moved.first, moved.second) else None
+        moved = NeighbouringPair(*placed, pair.relation)
+        return moved if self.covers(moved) else None
 
     def to_json(self) -> dict[str, Any]:
         """Return the domain as plain JSON values: the fields not at their defaults, with floats as hex strings."""
-        data = {
-            field.name: _plain(getattr(self, field.name))
-            for field in fields(self)
-            if field.name != "shape" and getattr(self, field.name) != field.default
-        }
-        if self.shape is not None:
-            shape = {field.name: _plain(getattr(self.shape, field.name)) for field in fields(self.shape)}
-            data["shape"] = {"form": self.shape.form, **shape}
-        return data
+        return {name: _plain(value) for name, value in self._declared().items()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Domain:
@@ -109,29 +257,31 @@ class Domain(Numbers):
         """
         if not isinstance(data, Mapping):
             raise UsageError(f"a domain must be a JSON object, not {data!r}")
-        values = {key: _read(key, value) for key, value in data.items() if key != "shape"}
-        shape = data.get("shape")
+        forms = {known.form: known for known in SHAPES}
         try:
-            if shape is not None:
-                forms = {known.form: known for known in SHAPES}
+            values = {name: _read(name, value) for name, value in data.items()}
+            if (shape := data.get("shape")) is not None:
                 if not isinstance(shape, Mapping) or shape.get("form") not in forms:
                     raise UsageError(f"shape of a domain must have a form out of {', '.join(forms)}, not {shape!r}")
-                options = {key: _read(key, value) for key, value in shape.items() if key != "form"}
+                options = {name: _read(name, value) for name, value in shape.items() if name != "form"}
                 values["shape"] = forms[shape["form"]](**options)
             return cls(**values)
-        except TypeError as error:
-            if isinstance(error, UsageError):
-                raise
+        except UsageError:
+            raise
+        except (TypeError, ValueError) as error:
             raise UsageError(f"not a domain: {str(error).rpartition('.__init__() ')[2]}") from error
 
 
-def _pair(first: Any, second: Any, relation: Relation | None, sensitivity: float) -> NeighbouringPair:
-    if relation is not None:
-        return NeighbouringPair.records(first, second, relation)
-    if np.asarray(first).dtype.kind in "iuO":
-        return NeighbouringPair.integers(first, second, sensitivity=sensitivity)
-    make = NeighbouringPair.utilities if np.ndim(first) else NeighbouringPair.answers
-    return make(first, second, sensitivity=sensitivity)
+def _brought_near(number: Any, second: Any, sensitivity: Fraction) -> Any:
+    """Return the second number or, if it is further than the sensitivity from the first, one that is not."""
+    if isinstance(number, int):
+        reach = math.floor(sensitivity)
+        return min(max(second, number - reach), number + reach)
+    if abs(Fraction(number) - Fraction(second)) <= sensitivity:
+        return second
+    farthest = float(Fraction(number) + (sensitivity if second > number else -sensitivity))
+    is_near = abs(Fraction(number) - Fraction(farthest)) <= sensitivity
+    return farthest if is_near else math.nextafter(farthest, number)
 
 
 def _plain(value: Any) -> Any:
@@ -139,18 +289,12 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, float):
         return value.hex()
+    if isinstance(value, SHAPES):
+        return {"form": value.form, **{field.name: _plain(getattr(value, field.name)) for field in fields(value)}}
     return str(value) if isinstance(value, str) else value
-
-
-FLOATS = ("bounds", "sensitivity")
 
 
 def _read(name: str, value: Any) -> Any:
     if isinstance(value, list):
         return tuple(_read(name, item) for item in value)
-    if name in FLOATS and isinstance(value, str):
-        try:
-            return float.fromhex(value)
-        except ValueError:
-            raise UsageError(f"{name} of a domain must be a number, not {value!r}") from None
-    return value
+    return float.fromhex(value) if name in ("bounds", "sensitivity") and isinstance(value, str) else value

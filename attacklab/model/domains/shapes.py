@@ -15,15 +15,17 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attacklab.model.domains import datasets
-from attacklab.model.domains.numbers import Numbers
 from attacklab.model.errors import UsageError, UsageTypeError, Word
 from attacklab.model.neighbours import NeighbouringPair, Relation, as_array
+
+if TYPE_CHECKING:
+    from attacklab.model.domains.domain import Domain
 
 MOST_NUMBERS = 100_000
 """The largest number of queries or steps of an input, and of records in the datasets to try."""
@@ -78,7 +80,7 @@ class Queries:
         object.__setattr__(self, "patterns", tuple(Pattern(pattern) for pattern in self.patterns))
         NeighbouringPair.answers(0.0, 0.0, sensitivity=self.sensitivity)
 
-    def contains(self, input_: Any, numbers: Numbers) -> bool:
+    def contains(self, input_: Any, numbers: Domain) -> bool:
         """Whether an input is a vector of `size` numbers that the domain takes."""
         return as_array(input_).shape == (self.size,) and numbers.holds(input_)
 
@@ -101,7 +103,7 @@ class Queries:
         }
         return max(map(abs, moves)) <= Fraction(self.sensitivity) and any(fits[pattern] for pattern in self.patterns)
 
-    def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002 - none
+    def pairs(self, relation: Relation | None, numbers: Domain) -> Iterator[NeighbouringPair]:  # noqa: ARG002 - none
         """Yield each pattern, up and down, from several vectors: equal, one ahead, ascending, one far ahead, halves."""
         step = self.sensitivity
         moves = [signed for pattern in self.patterns for move in self._moves(pattern) for signed in (move, -move)]
@@ -155,11 +157,11 @@ class _Datasets:
         """Add-remove and substitute; only substitute if all datasets have one size."""
         return datasets.RELATIONS if self.least < self.most else (Relation.SUBSTITUTE,)
 
-    def contains(self, input_: Any, numbers: Numbers) -> bool:
+    def contains(self, input_: Any, numbers: Domain) -> bool:
         """Whether an input is a vector of allowed records, of an allowed length."""
         return as_array(input_).ndim == 1 and self.least <= len(input_) <= self.most and self._holds(input_, numbers)
 
-    def _holds(self, records: Any, numbers: Numbers) -> bool:
+    def _holds(self, records: Any, numbers: Domain) -> bool:
         raise NotImplementedError
 
     def _datasets(
@@ -202,13 +204,14 @@ class Records(_Datasets):
     least: int = 0
     most: int = MOST_RECORDS
 
-    def _holds(self, records: Any, numbers: Numbers) -> bool:
+    def _holds(self, records: Any, numbers: Domain) -> bool:
         return numbers.holds(records)
 
-    def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:
+    def pairs(self, relation: Relation | None, numbers: Domain) -> Iterator[NeighbouringPair]:
         """Yield pairs of datasets with records at the ends of the domain, between them, and extreme ones."""
         low, high = numbers.ends()
-        between = dict.fromkeys(numbers.typed(_between(numbers, low, high, part)) for part in range(1, DISTINCT))
+        parts = (Fraction(low) + (Fraction(high) - Fraction(low)) * part / DISTINCT for part in range(1, DISTINCT))
+        between = dict.fromkeys(numbers.typed(math.floor(part) if numbers.integers else part) for part in parts)
         far = [numbers.typed(Fraction(value)) for value in FAR]
         rare = [value for value in (list(between)[len(between) // 2 :][:1] + far) if numbers.holds(value)]
         distinct = list(dict.fromkeys((low, *between, high)))
@@ -241,10 +244,10 @@ class Categories(_Datasets):
             raise UsageError(f"categories must be two or more different names, not {list(self.names)}")
         super().__post_init__()
 
-    def _holds(self, records: Any, numbers: Numbers) -> bool:  # noqa: ARG002 - there are none
+    def _holds(self, records: Any, numbers: Domain) -> bool:  # noqa: ARG002 - there are none
         return set(records) <= set(self.names)
 
-    def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002
+    def pairs(self, relation: Relation | None, numbers: Domain) -> Iterator[NeighbouringPair]:  # noqa: ARG002
         """Yield pairs of datasets in which one person has a category that others have, or that nobody else has."""
         tried = list(dict.fromkeys((*self.names[: 1 + NAMES_TRIED], self.names[-1])))
         widest = np.array(self.names).dtype
@@ -268,21 +271,13 @@ class Streams:
     def __post_init__(self) -> None:
         _require_count("length", self.length, 1, MOST_NUMBERS)
 
-    def contains(self, input_: Any, numbers: Numbers) -> bool:
+    def contains(self, input_: Any, numbers: Domain) -> bool:
         """Whether an input is a vector of `length` numbers that the domain takes."""
         return as_array(input_).shape == (self.length,) and numbers.holds(input_)
 
-    def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002 - one
-        """Yield streams that differ in one step; the others are equal, in halves, alternating, or high then low."""
-        low, high = numbers.ends()
-        places = datasets.at_places(low, high, self.length, Relation.SUBSTITUTE)
-        for first, second, by in datasets.interleaved(places, self._replaced(low, high)):
-            yield NeighbouringPair.records(numbers.vector(first), numbers.vector(second), by)
-
-    def _replaced(self, low: Any, high: Any) -> Iterator[datasets.Datasets]:
-        for count in filter(self.length.__gt__, datasets.COUNTS):
-            rest = [low] * (self.length - count - 1)
-            yield [high] * (count + 1) + rest, [high] * count + [low, *rest], Relation.SUBSTITUTE
+    def pairs(self, relation: Relation | None, numbers: Domain) -> Iterator[NeighbouringPair]:
+        """Yield datasets of `length` records, one of which is replaced."""
+        yield from Records(least=self.length, most=self.length).pairs(relation, numbers)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -301,7 +296,7 @@ class Graphs:
     def __post_init__(self) -> None:
         _require_count("nodes", self.nodes, 2)
 
-    def contains(self, input_: Any, numbers: Numbers) -> bool:  # noqa: ARG002 - there are none
+    def contains(self, input_: Any, numbers: Domain) -> bool:  # noqa: ARG002 - there are none
         """Whether an input is such a matrix with an allowed number of nodes."""
         matrix = as_array(input_)
         return (
@@ -312,7 +307,7 @@ class Graphs:
             and not matrix.diagonal().any()
         )
 
-    def pairs(self, relation: Relation | None, numbers: Numbers) -> Iterator[NeighbouringPair]:  # noqa: ARG002
+    def pairs(self, relation: Relation | None, numbers: Domain) -> Iterator[NeighbouringPair]:  # noqa: ARG002
         """Yield graphs (empty, path, ring, star, bipartite, complete) with one edge flipped or one node removed."""
         for graph in self._graphs():
             if relation in (None, Relation.EDGE):
@@ -341,12 +336,6 @@ class Graphs:
 Shape: TypeAlias = Queries | Records | Categories | Streams | Graphs
 
 SHAPES: tuple[type[Shape], ...] = (Queries, Records, Categories, Streams, Graphs)
-
-
-def _between(numbers: Numbers, low: float, high: float, part: int) -> Fraction:
-    """Return low + (high − low)·part/`DISTINCT`, rounded down if the domain holds only integers."""
-    value = Fraction(low) + (Fraction(high) - Fraction(low)) * Fraction(part, DISTINCT)
-    return Fraction(math.floor(value)) if numbers.integers else value
 
 
 def _require_count(name: str, value: Any, least: int, most: int | None = None) -> None:
