@@ -44,6 +44,9 @@ def test_a_domain_is_the_same_after_a_way_through_json(domain: Domain) -> None:
     assert Domain.from_json(json.loads(json.dumps(domain.to_json()))) == domain
 
 
+WORDS = NeighbouringPair("a", "b", None)
+
+
 def is_one_apart(longer: list[Any], shorter: list[Any]) -> bool:
     return any(longer[:place] + longer[place + 1 :] == shorter for place in range(len(longer)))
 
@@ -77,6 +80,13 @@ def test_the_pairs_that_follow_are_neighbours_in_the_domain(domain: Domain) -> N
         assert domain.covers(pair)
     for relation in domain.shape.relations:
         assert {pair.relation for pair in domain.pairs(relation)} == {relation}
+
+
+@pytest.mark.parametrize("shape", [Records(least=8, most=8), Streams(length=8)])
+def test_datasets_of_one_size_also_differ_in_how_often_a_value_is_held(shape: Any) -> None:
+    pairs = Domain(shape=shape, bounds=(0, 1)).pairs(None)
+    counted = {(int(pair.first.sum()), int(pair.second.sum())) for pair in pairs}
+    assert {(count + 1, count) for count in range(8)} <= counted
 
 
 @pytest.mark.parametrize(
@@ -158,6 +168,7 @@ def test_a_pair_moved_into_a_domain_is_still_one_of_neighbours(domain: Domain, s
         (lambda: domain_from_text("0..x"), "for its bounds; write a number on both sides"),
         (lambda: Target.dataset(print, epsilon=1.0, domain=Domain()), "a dataset target must have a shape"),
         (lambda: Target.noise(print, epsilon=1.0, domain=Domain(shape=Records())), "must not have a shape"),
+        (lambda: Target.noise(print, epsilon=1.0, pairs=[WORDS]), "pair 0 of print is further apart than the sens"),
     ],
 )
 def test_bad_domains_are_refused_in_one_line(make: Any, message: str) -> None:
