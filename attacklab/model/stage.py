@@ -131,16 +131,13 @@ def _bound(value: Any) -> Fraction:
 
 
 def _checked(domain: Values) -> Values:
-    if isinstance(domain, Domain):
-        if not isinstance(domain.shape, Records | Categories):
-            raise UsageError(
-                "the domain of a stage has the shape Records or Categories; give a list of records instead"
-            )
+    if isinstance(domain, Domain) and isinstance(domain.shape, Records | Categories):
         return domain
-    if isinstance(domain, type):
-        if domain not in (float, int, str):
-            raise UsageError(f"the domain of a stage may be float, int or str, not {domain.__name__}; list its records")
+    if isinstance(domain, type) and domain in (float, int, str):
         return domain
-    if isinstance(domain, str) or not isinstance(domain, Sequence | np.ndarray) or not len(domain):
-        raise UsageTypeError(f"the domain of a stage must be a Domain, a type or a list of records, not {domain!r}")
-    return list(domain)
+    if isinstance(domain, Sequence | np.ndarray) and not isinstance(domain, str) and len(domain):
+        return list(domain)
+    raise UsageTypeError(
+        "the domain of a stage must be float, int, str, a list of records, or a Domain with the shape Records or "
+        f"Categories, not {domain!r}"
+    )

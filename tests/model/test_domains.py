@@ -155,7 +155,7 @@ def test_a_pair_moved_into_a_domain_is_still_one_of_neighbours(domain: Domain, s
         (lambda: Domain(bounds=(0.2, 0.8), integers=True), "a domain must hold two numbers"),
         (lambda: Domain(integers=1), "integers of a domain must be True or False, not 1"),
         (lambda: Domain(shape="records"), "shape of a domain must be one of"),
-        (lambda: Queries(size=0), "size of a domain must be at least 1, not 0"),
+        (lambda: Queries(size=0), "size of a domain must be an integer of at least 1, not 0"),
         (lambda: Queries(size=2, patterns=("two",)), "pattern must be one of one, all"),
         (lambda: Streams(length=10**9), "length of a domain must be at most 100,000, not 1,000,000,000"),
         (lambda: Queries(size=10**9), "size of a domain must be at most 100,000"),

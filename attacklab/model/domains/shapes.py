@@ -339,10 +339,8 @@ SHAPES: tuple[type[Shape], ...] = (Queries, Records, Categories, Streams, Graphs
 
 
 def _require_count(name: str, value: Any, least: int, most: int | None = None) -> None:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise UsageTypeError(f"{name} of a domain must be an integer, not {value!r}")
-    if value < least:
-        raise UsageError(f"{name} of a domain must be at least {least}, not {value}")
+    if type(value) is not int or value < least:
+        raise UsageError(f"{name} of a domain must be an integer of at least {least}, not {value!r}")
     if most is not None and value > most:
         raise UsageError(
             f"{name} of a domain must be at most {most:,}, not {value:,}, for inputs of that size are made and tried; "
