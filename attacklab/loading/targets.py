@@ -232,7 +232,8 @@ def described_target(description: dict[str, Any], spec: str, name: str) -> Targe
     if not all(isinstance(key, str) for key in rest):
         raise UsageError(f"{spec} returned a dict with keys that are not strings; name its entries by strings")
     if not isinstance(rest.get("claim"), Claim | None):
-        rest["claim"] = claim_from_json(rest["claim"])
+        with _as_usage_error(f"the claim in what {spec} returned: "):
+            rest["claim"] = claim_from_json(rest["claim"])
     if isinstance(rest.get("domain"), dict):
         rest["domain"] = Domain.from_json(rest["domain"])
     return made_target(Kind(description["kind"]), description["release"], **{"name": name, **rest})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import math
 import pickle
@@ -157,17 +158,18 @@ def as_array(input_: Any) -> NDArray[Any]:
 
 def fingerprint(input_: object) -> tuple[object, ...]:
     """Return a key that is equal for two inputs only if they are the same, bit for bit."""
-    if isinstance(input_, np.ndarray) and input_.dtype != object:
-        return (input_.dtype.str, input_.shape, input_.tobytes())
-    pickled = io.BytesIO()
-    pickler = pickle.Pickler(pickled)
-    pickler.fast = True  # equal parts are written alike, whether or not they are one object
-    try:
-        pickler.dump(input_)
-    except Exception:  # somebody's class that cannot be pickled
-        with np.printoptions(threshold=sys.maxsize):  # no number of an array within is left out
-            return (type(input_).__name__, repr(input_))
-    return (pickled.getvalue(),)
+    array = as_array(input_) if hasattr(input_, "__array__") else np.empty((), dtype=object)
+    if array.dtype != object:
+        return (type(input_).__name__, array.dtype.str, array.shape, array.tobytes())
+    for fast in (True, False):  # if fast, equal parts are written alike, whether or not they are one object
+        with contextlib.suppress(Exception):  # it refers to itself, or cannot be pickled at all
+            pickled = io.BytesIO()
+            pickler = pickle.Pickler(pickled)
+            pickler.fast = fast
+            pickler.dump(input_)
+            return (pickled.getvalue(),)
+    with np.printoptions(threshold=sys.maxsize):  # no number of an array within is left out
+        return (type(input_).__name__, repr(input_))
 
 
 def _near(label: str, first: ArrayLike, second: ArrayLike, sensitivity: float) -> list[NDArray[np.float64]]:

@@ -7,6 +7,7 @@ says what the input is. The adversary picks both inputs of a neighbouring pair, 
 from __future__ import annotations
 
 import copy
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -236,12 +237,14 @@ class Target:
     def _made(cls, release: Release, kind: Kind, declared: Declared, **rest: Any) -> Target:
         unknown = sorted(set(declared) - set(Declared.__annotations__))
         if unknown:
-            raise UsageTypeError(f"a {kind} target takes no {' or '.join(unknown)}; leave that out")
+            kinds = [other for other in Kind if {*unknown} <= {*inspect.signature(getattr(cls, other)).parameters}]
+            advice = f", or give another kind: {' or '.join(kinds)}" if kinds else ""
+            raise UsageTypeError(f"a {kind} target takes no {' or '.join(unknown)}; leave that out{advice}")
         epsilon, delta, claim = declared.get("epsilon"), declared.get("delta", 0.0), declared.get("claim")
         if claim is None and epsilon is not None:
             claim, epsilon, delta = PrivacyClaim(epsilon, delta), None, 0.0
         if claim is None:
-            raise UsageError("a target needs a claim; give an epsilon (and delta), or a claim of another kind")
+            raise UsageError("a target needs a claim; give an epsilon (--epsilon) or a claim (--claim)")
         if epsilon is not None or delta:
             raise UsageError(f"give an epsilon (and delta) or a claim, not both: {claim}")
         return cls(

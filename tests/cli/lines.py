@@ -194,7 +194,6 @@ FILES = {
     "odd.py": ODD,
     "notes.txt": "mine\n",
     "mine.json": '{"mine": 1}\n',
-    "broken.json": '{"schema": "attacklab/2", "findings": [',
     "record.json": '{"schema": "attacklab/2", "findings": []}\n',
     "pairs.json": '[{"first": 0, "second": 1}, {"first": 1, "second": 0}]\n',
     "nowhere.json": '[{"first": 0, "second": 1, "relation": null}]\n',
