@@ -248,7 +248,7 @@ def _records_of(dataset: Any, neighbour: Any) -> Any:
     if hasattr(dataset, "itertuples"):
         return list(dataset.itertuples(index=False, name=None))
     is_vector = isinstance(dataset, np.ndarray) and dataset.ndim == 1 and dataset.dtype.names is None
-    return dataset if is_vector and (dataset.dtype != object or all(map(_is_single, dataset))) else list(dataset)
+    return dataset if is_vector else list(dataset)
 
 
 def _is_one_deleted(longer: Any, shorter: Any) -> bool:
@@ -259,11 +259,12 @@ def _is_one_deleted(longer: Any, shorter: Any) -> bool:
 
 def _differ(first: Any, second: Any) -> NDArray[np.bool_]:
     """Return which records differ, bit for bit; numbers of two types differ if their values do."""
-    listed = isinstance(first, list) or isinstance(second, list)
-    common = np.dtype(object) if listed else np.result_type(first, second)
-    if common.hasobject:
-        pairs = zip(map(fingerprint, first), map(fingerprint, second), strict=True)
+    kinds = {side.dtype.kind if isinstance(side, np.ndarray) else "O" for side in (first, second)}
+    if "O" in kinds or not (len(kinds) == 1 or kinds <= set("biuf")):
+        listed = (side.tolist() if isinstance(side, np.ndarray) else side for side in (first, second))
+        pairs = zip(*(map(fingerprint, side) for side in listed), strict=True)
         return np.array([one != other for one, other in pairs], dtype=bool)
+    common = np.result_type(first, second)
     sides = [side.astype(common).view(f"V{common.itemsize}") for side in (first, second)]
     return np.asarray(sides[0] != sides[1])
 

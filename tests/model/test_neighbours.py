@@ -179,7 +179,8 @@ def test_records_are_compared_by_what_they_hold_whatever_their_own_equality_says
     missing = NeitherTrueNorFalse()
     assert is_pair([(1, missing), (2, 3)], [(1, NeitherTrueNorFalse())], Relation.ADD_REMOVE)
     assert not is_pair([(1, missing), (2, 3)], [(2, NeitherTrueNorFalse())], Relation.ADD_REMOVE)
-    for first, second in (((1, True), (1, 1)), ((1, "a"), ("1", "a")), ([0.0], [-0.0])):
+    assert is_pair([1, 2**70], [1], Relation.ADD_REMOVE)
+    for first, second in (((1, True), (1, 1)), ((1, "a"), ("1", "a")), ([0.0], [-0.0]), (np.datetime64(1, "D"), 1)):
         assert is_pair([first], [second], Relation.SUBSTITUTE)
         assert fingerprint(first) != fingerprint(second)
     with pytest.raises(UsageError, match=r"of one form, not an array without dimensions"):
