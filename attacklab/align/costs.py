@@ -41,8 +41,7 @@ def keeps(claim: Claim, cost: Cost) -> bool:
         return epsilon**2 / 2 + mu**2 / 2 <= claim.rho * allowed
     if isinstance(claim, Renyi):
         return all(
-            order * mu**2 / 2 + min(epsilon, order * epsilon**2 / 2) <= most * allowed
-            for order, most in zip(claim.orders, claim.epsilons, strict=True)
+            order * mu**2 / 2 + min(epsilon, order * epsilon**2 / 2) <= most * allowed for order, most in claim.pairs
         )
     if isinstance(claim, PrivacyClaim) and not mu and epsilon <= claim.epsilon * allowed:
         return True
@@ -63,7 +62,7 @@ def exceeds(claim: Claim, largest: Sequence[float], mu: float) -> bool:
     if isinstance(claim, ZeroConcentrated) and not epsilon:
         return mu**2 / 2 > claim.rho * beyond
     if isinstance(claim, Renyi) and not epsilon:
-        return any(a * mu**2 / 2 > most * beyond for a, most in zip(claim.orders, claim.epsilons, strict=True))
+        return any(a * mu**2 / 2 > most * beyond for a, most in claim.pairs)
     if isinstance(claim, PrivacyClaim) and not claim.delta:
         return mu > 0 or epsilon > claim.epsilon * beyond
     single = max(largest, default=0.0)

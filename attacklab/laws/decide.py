@@ -203,14 +203,14 @@ def _concentrated(claim: ZeroConcentrated, p: Law, q: Law, slack: Fraction) -> R
 
 
 def _renyi(claim: Renyi, p: Law, q: Law, slack: Fraction) -> Ruling:
-    claimed = list(zip(claim.orders, claim.epsilons, strict=True))
-    needs = [Need("ε", max(0.0, worse_renyi_divergence(p, q, order).below()), most, order) for order, most in claimed]
+    found = [(worse_renyi_divergence(p, q, order).below(), most, order) for order, most in claim.pairs]
+    needs = [Need("ε", max(0.0, least), most, order) for least, most, order in found]
     worst = max(needs, key=lambda need: need.lower - need.claimed)
     if worst.lower > worst.claimed:
         return Ruling(Decision.REFUTED, False, need=worst)
     parts = common_part(p, q, slack)
     is_kept = parts is not None and all(
-        worse_renyi_divergence(*parts, order).upper <= Fraction(most) for order, most in claimed
+        worse_renyi_divergence(*parts, order).upper <= Fraction(most) for order, most in claim.pairs
     )
     return Ruling(_decided(is_kept and not slack), is_kept, need=worst)
 

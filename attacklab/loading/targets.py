@@ -188,7 +188,7 @@ def claim_parameters(claim: Claim | None) -> dict[str, Any]:
     if claim is None:
         return {}
     if isinstance(claim, Renyi):
-        return {"rdp": tuple(zip(claim.orders, claim.epsilons, strict=True))}
+        return {"rdp": claim.pairs}
     if isinstance(claim, PrivacyClaim | ZeroConcentrated | GaussianDP):
         return {name: value for name, value in claim.to_json().items() if name != "kind" and (value or name != "delta")}
     raise UsageError(f"a function that makes a target cannot be asked for {claim}; give it a kind, or make the target")

@@ -392,7 +392,7 @@ def _wrong(outputs: Outputs, kind: Kind, input_: Any) -> str:
 
     For kinds other than SELECTION, outputs that are not numbers are allowed.
     """
-    numbers = as_vector_of_numbers(outputs)
+    numbers = _vector_of_numbers(outputs)
     if kind is not Kind.SELECTION:
         is_wide = numbers is not None and numbers.size and numbers.dtype.itemsize > 8
         return f"outputs of type {outputs.dtype}, not numbers of up to 64 bits" if is_wide else ""
@@ -449,7 +449,7 @@ def _checked_pairs(target: Target) -> tuple[NeighbouringPair, ...]:
 
 def are_numbers(outputs: Outputs) -> bool:
     """Whether each output is one number, or a failure, so that attacks on numbers apply."""
-    if as_vector_of_numbers(outputs) is not None:
+    if _vector_of_numbers(outputs) is not None:
         return True
     return outputs.dtype == object and all(
         is_exact(output) or (isinstance(output, Integral) and not isinstance(output, bool))
@@ -462,12 +462,8 @@ def _answered(outputs: Outputs) -> list[Any]:
     return [output for output in outputs if output is not None and not isinstance(output, Failure)]
 
 
-def as_vector_of_numbers(outputs: Outputs) -> NDArray[Any] | None:
-    """Return outputs as a vector of integers or floats, without failures; None if they are not all such numbers.
-
-    Args:
-        outputs: an array of numbers, or of objects.
-    """
+def _vector_of_numbers(outputs: Outputs) -> NDArray[Any] | None:
+    """Return outputs as a vector of integers or floats, without failures; None if they are not all such numbers."""
     numbers = outputs
     if outputs.dtype == object:
         numbers = as_array(present) if (present := _answered(outputs)) else np.empty(0)

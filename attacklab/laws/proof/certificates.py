@@ -250,8 +250,7 @@ def _implies(stated: Mapping[str, Any], claim: Claim) -> bool:
     if isinstance(claim, ZeroConcentrated):
         return _rho(stated) <= Fraction(claim.rho)
     return isinstance(claim, Renyi) and all(
-        _divergence(stated, Fraction(alpha)) <= Fraction(bound)
-        for alpha, bound in zip(claim.orders, claim.epsilons, strict=True)
+        _divergence(stated, Fraction(alpha)) <= Fraction(bound) for alpha, bound in claim.pairs
     )
 
 

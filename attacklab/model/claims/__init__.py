@@ -24,8 +24,9 @@ __all__ = [
 ]
 
 
-_CLAIMS: tuple[type[Claim], ...] = (PrivacyClaim, ZeroConcentrated, Renyi, GaussianDP, Profile, Stability)
-KINDS: Mapping[str | None, Callable[..., Claim]] = {claim.kind: claim for claim in _CLAIMS}
+KINDS: Mapping[str | None, Callable[..., Claim]] = {
+    claim.kind: claim for claim in (PrivacyClaim, ZeroConcentrated, Renyi, GaussianDP, Profile, Stability)
+}
 """The class for each `kind` in the JSON of a claim. The JSON of an (ε, δ) claim has no kind."""
 
 

@@ -97,46 +97,40 @@ class Renyi(RenyiClaim):
     epsilon: float | Sequence[float]
 
     def __post_init__(self) -> None:
-        for name in ("alpha", "epsilon"):
-            value = getattr(self, name)
-            values = tuple(value) if isinstance(value, Sequence) else (value,)
+        alphas, epsilons = (
+            tuple(value) if isinstance(value, Sequence) else (value,) for value in (self.alpha, self.epsilon)
+        )
+        for name, values in (("alpha", alphas), ("epsilon", epsilons)):
             for number in values:
                 require_numbers(**{name: number})
             object.__setattr__(self, name, values)
-        if not self.orders:
+        if not alphas:
             raise UsageError("an RDP claim needs at least one alpha and its epsilon")
-        if len(self.orders) != len(self.epsilons):
-            raise UsageError(f"RDP needs one epsilon for each alpha, not {len(self.epsilons)} for {len(self.orders)}")
-        if len(set(self.orders)) < len(self.orders):
+        if len(alphas) != len(epsilons):
+            raise UsageError(f"RDP needs one epsilon for each alpha, not {len(epsilons)} for {len(alphas)}")
+        if len(set(alphas)) < len(alphas):
             raise UsageError("an RDP claim names an alpha twice; give each alpha once")
-        for alpha in self.orders:
-            if alpha <= 1:
-                raise UsageError(f"alpha must be greater than 1, not {alpha}")
+        if min(alphas) <= 1:
+            raise UsageError(f"alpha must be greater than 1, not {min(alphas)}")
 
     def __str__(self) -> str:
-        listed = [f"({alpha!r}, {epsilon!r})" for alpha, epsilon in zip(self.orders, self.epsilons, strict=True)]
+        listed = [f"({alpha!r}, {epsilon!r})" for alpha, epsilon in self.pairs]
         return f"(α, ε)-RDP at {', '.join(listed[:3])}" + (f" and {len(listed) - 3} more orders" * (len(listed) > 3))
 
     @property
-    def orders(self) -> tuple[float, ...]:
-        """The orders α of the claim."""
-        return cast(tuple[float, ...], self.alpha)
-
-    @property
-    def epsilons(self) -> tuple[float, ...]:
-        """The bound ε at each order."""
-        return cast(tuple[float, ...], self.epsilon)
+    def pairs(self) -> tuple[tuple[float, float], ...]:
+        """The orders α of the claim, each with its bound ε."""
+        return tuple(zip(cast(Sequence[float], self.alpha), cast(Sequence[float], self.epsilon), strict=True))
 
     @property
     def tried_orders(self) -> Sequence[float]:
         """The orders of the claim, and smaller ones."""
-        return [1 + (alpha - 1) / 2 ** (step / 2) for alpha in self.orders for step in range(8)]
+        return [1 + (alpha - 1) / 2 ** (step / 2) for alpha, _ in self.pairs for step in range(8)]
 
     def bound(self, alpha: float) -> Interval:
         """Return the least ε among the orders of at least α, since a divergence grows with its order."""
-        pairs = zip(self.orders, self.epsilons, strict=True)
-        return Interval.of(min(epsilon for order, epsilon in pairs if order >= alpha))
+        return Interval.of(min(epsilon for order, epsilon in self.pairs if order >= alpha))
 
     def _composed(self, answers: int) -> Renyi:
         """(α, mε)-RDP, rounded up (Mironov 2017, proposition 1)."""
-        return Renyi(self.alpha, tuple((Interval.of(epsilon) * answers).above() for epsilon in self.epsilons))
+        return Renyi(self.alpha, tuple((Interval.of(epsilon) * answers).above() for _, epsilon in self.pairs))

@@ -20,8 +20,7 @@ RELATIONS = (Relation.ADD_REMOVE, Relation.SUBSTITUTE)
 """The relations for datasets with one record a person."""
 
 COUNTS = (*range(13), 16, 20, 24, 32, 50, 64, 100, 128, 200, 256, 500, 1000)
-"""Numbers of records of a value, before one is added: thresholds often lie at small or round numbers.
-"""
+"""Numbers of records of a value, before one is added: thresholds often lie at small or round numbers."""
 
 FEW = 3
 """The size of a dataset in which the first, the middle and the last record differ."""
