@@ -45,7 +45,7 @@ def in_one_process() -> Iterator[None]:
             os._exit(1)
 
 
-class OneByOne:
+class one_by_one:  # noqa: N801 - it is used as a function
     """A release made from a function or bound method that takes one value and returns one noisy output.
 
     Args:
@@ -75,9 +75,6 @@ class OneByOne:
         """Call the function once a trial, each time with a new copy of the input."""
         further = () if self.draws_elsewhere else (rng,)
         return [self.func(copy.deepcopy(input_), *further) for _ in range(trials)]
-
-
-one_by_one = OneByOne
 
 
 def as_release(function: Any) -> Any:
