@@ -209,6 +209,7 @@ FILES = {
     "unrecorded/pyproject.toml": f"{TABLE}\nbaseline = 'no.json'\n{LISTED}",
     "ignoring/pyproject.toml": f"{TABLE}\nignore = ['AL04']\n{LEAKING}",
     "recorded/pyproject.toml": f"{TABLE}\nbaseline = 'known.json'\n{LEAKING}",
+    "elsewhere/pyproject.toml": f"{TABLE}\nbaseline = '../recorded/known.json'\n{LEAKING}delta = 1e-9\n",
     "recorded/known.json": to_text(record([KNOWN])),
     "environments/opendp-0.16.0.txt": "",
     "environments/read-me.txt": "",

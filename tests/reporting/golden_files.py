@@ -220,10 +220,10 @@ CERTIFIED = replace(
 
 
 def _pages(folder: Path) -> dict[str, str]:
-    """Pages of experiments, and that of two certificates, of which the second one was not accepted."""
+    """Pages of experiments, and that of three certificates, of which the second one was not accepted."""
     refused = Certificate(file="two.json", sha256="ab", size=12_345)
     second = replace(CERTIFIED, target="two", verdict=Verdict.INCONCLUSIVE, evidence=refused)
-    certificates = [replace(CERTIFIED, target="one"), second]
+    certificates = [replace(CERTIFIED, target="one"), second, replace(CERTIFIED, target="three")]
     times = [{"mechanism": one.target, "write_seconds": 1.5, "check_seconds": 0.25} for one in certificates]
     lemmas = {"grid": "A grid of |n| points.", "table": "A sampler."}
     write_whole(folder / proofs.PROOFS / proofs.RECORD, to_text(record(certificates, lemmas=lemmas)))
