@@ -48,6 +48,7 @@ class Claim(ABC):
         """
 
     @property
+    @functools.lru_cache(maxsize=1 << 8)  # noqa: B019 - equal claims share it
     def nominal(self) -> PrivacyClaim:
         """The (ε, δ) claim from which attacks choose scales. Verdicts use it only if it is the claim itself.
 
@@ -118,6 +119,11 @@ class PrivacyClaim(Claim):
 
     def __str__(self) -> str:
         return f"ε = {self.epsilon!r}" + (f", δ = {self.delta!r}" if self.delta else "")
+
+    @property
+    def nominal(self) -> PrivacyClaim:
+        """The claim itself."""
+        return self
 
     @property
     def points(self) -> tuple[float, ...]:
