@@ -6,6 +6,6 @@ challenges, and `grading` judges a file, in a process of its own.
 
 from challenges.catalogue import CHALLENGES
 from challenges.grading import Grade, grade
-from challenges.texts import LANGUAGES, listed
+from challenges.texts import listed
 
-__all__ = ["CHALLENGES", "LANGUAGES", "Grade", "grade", "listed"]
+__all__ = ["CHALLENGES", "Grade", "grade", "listed"]

@@ -58,7 +58,7 @@ def grade(path: Path, *, language: str = "en", seed: int | None = None, seconds:
 
     Args:
         path: the file.
-        language: one of `LANGUAGES`.
+        language: en or zh.
         seed: what all randomness is derived from.
         seconds: how long it may take.
 

@@ -11,7 +11,6 @@ from challenges.catalogue import CHALLENGES, Challenge
 TEXTS: Mapping[str, Mapping[str, str]] = tomllib.loads(
     resources.files("challenges").joinpath("texts.toml").read_text(encoding="utf-8")
 )
-LANGUAGES = tuple(TEXTS)
 
 
 def text(language: str, key: str, **values: object) -> str:

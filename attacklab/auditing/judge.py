@@ -24,6 +24,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from attacklab.attacks.base import FEW, Attack, Event, Scenario
+from attacklab.auditing import DEFAULT_TRIALS as DEFAULT_TRIALS
 from attacklab.auditing.clock import Clock
 from attacklab.auditing.drawing import Drawn, Draws, Request
 from attacklab.auditing.samples import NUMBER_BYTES, REFUSES, Role, Sample, counted, naming, replays, seed_of
@@ -48,9 +49,6 @@ from attacklab.model.claims import Claim, PrivacyClaim
 from attacklab.model.errors import LabFault, OutOfTime, OutsideDomain, Refused, TargetError
 from attacklab.model.findings import FAILURE, NO_COUNTS, Counts, Finding, Samples, Verdict, described_pair, upper_text
 from attacklab.model.targets import Kind, Outputs, Target, are_numbers
-
-DEFAULT_TRIALS = 100_000
-"""The outputs of each input on which an event is judged, unless more may still refute the claim."""
 
 LARGEST_BUDGET = 10**8
 """The most trials that anybody is asked to spend on an event. A claim that takes more is untestable by sampling."""

@@ -28,6 +28,7 @@ from typing import TypeAlias
 
 from attacklab.attacks import ATTACKS, AlignmentAttack, BlackBox, sized
 from attacklab.attacks.base import Attack, Learning
+from attacklab.auditing import DEFAULT_ALPHA as DEFAULT_ALPHA
 from attacklab.auditing.alignment import SAMPLED_TRIALS, alignment
 from attacklab.auditing.clock import FAST, STEPS, Clock, cost
 from attacklab.auditing.drawing import Draws, Load, Say
@@ -48,8 +49,6 @@ Again: TypeAlias = Callable[[Attack, int, float], str]
 """Returns the line that repeats an attack's findings, from the attack, the number of trials and the attack's α."""
 
 DECIDED = (Verdict.VIOLATED, Verdict.NOT_DETECTED)
-
-DEFAULT_ALPHA = 1e-6
 
 DEFAULT_SECONDS = 60.0
 """How long an audit may take if neither trials nor seconds are given; most take a small part of it."""

@@ -60,8 +60,7 @@ class _Grouped(TyperCommand):
         groups: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             if described := parameter.get_help_record(ctx):
-                is_argument = parameter.param_type_name == "argument"
-                group = "Arguments" if is_argument else getattr(parameter, "rich_help_panel", None) or "Options"
+                group = getattr(parameter, "rich_help_panel", None) or f"{parameter.param_type_name.title()}s"
                 groups.setdefault(group, []).append(described)
         for group, rows in groups.items():
             with formatter.section(group):
@@ -98,13 +97,11 @@ def _tell_version(asked: bool) -> None:
         raise typer.Exit(Status.OK)
 
 
+VERSION = typer.Option("--version", help="Show the version and exit.", callback=_tell_version, is_eager=True)
+
+
 @app.callback()
-def _start(
-    version: Annotated[
-        bool, typer.Option("--version", help="Show the version and exit.", callback=_tell_version, is_eager=True)
-    ] = False,
-) -> None:
-    del version  # its callback has told it
+def _start(_version: Annotated[bool, VERSION] = False) -> None: ...
 
 
 for _command in COMMANDS:
@@ -112,11 +109,7 @@ for _command in COMMANDS:
 
 
 def _flush_output() -> None:
-    """Write what is left to standard output; it does not matter if nobody reads it any more.
-
-    Raises:
-        OSError: it could not be written, because a disk is full, for example.
-    """
+    """Write what is left to standard output, unless nobody reads it any more; raise OSError on a full disk."""
     try:
         sys.stdout.flush()
     except OSError as error:  # as the process ends it would be tried again
@@ -134,10 +127,9 @@ def main() -> None:
             app()
         finally:
             _flush_output()
-    except UsageError as error:
-        say(str(error))
-    except OSError as error:
-        say(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
+    except (UsageError, OSError) as error:
+        names_file = isinstance(error, OSError) and error.filename and error.strerror
+        say(f"{error.filename}: {error.strerror}" if names_file else str(error))  # type: ignore[union-attr]
     except SystemExit:
         raise
     except BaseException:  # a bug, whose status must not be that of a refuted claim

@@ -1,4 +1,7 @@
-"""`attacklab audit`: attacks against one target; `attacklab poc`: what they found, as a script."""
+"""`attacklab audit`: attacks against one target; `attacklab poc`: what they found, as a script.
+
+What takes long to import is imported after the target, whose name may be misspelt.
+"""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -8,29 +11,28 @@ from typing import Annotated, Any
 
 import typer
 
-from attacklab.attacks import ALL_ATTACKS, ATTACKS, AlignmentAttack
-from attacklab.attacks.base import Attack
-from attacklab.auditing.first_outputs import without_variety
-from attacklab.auditing.judge import DEFAULT_TRIALS
-from attacklab.auditing.referee import DEFAULT_ALPHA, audit
+from attacklab.auditing import DEFAULT_ALPHA, DEFAULT_TRIALS
+from attacklab.cli.files import Audited, Files, only_findings_on_output
 from attacklab.cli.mechanisms import commands_for
 from attacklab.cli.messages import BUDGET, OUTPUT, WHERE, Alpha, Json, Seed, Status, Verbose, by_name, option, say
-from attacklab.cli.output import Audited, Files, error_console, only_findings_on_output
-from attacklab.cli.settings import TABLE, Settings, project_settings
+from attacklab.cli.settings import TABLE, Settings, flaws_in, project_settings
 from attacklab.cli.target_options import TargetOptions, takes_target
 from attacklab.cli.where import executor
+from attacklab.libraries import library_of
 from attacklab.model.errors import UsageError
-from attacklab.model.findings import Finding, Interrupted, read_record
+from attacklab.model.findings import Finding, read_record
 from attacklab.model.stage import Stage
-from attacklab.reporting.progress import status_line
 
 TRIALS = f"Most outputs of each input [default: {DEFAULT_TRIALS}; more where those may refute the claim]"
 WORKERS = "Number of processes, or a Dask scheduler such as tcp://host:8786 [default: 1; more after 10 s]"
+STRONGEST = "Show the strongest finding of this attack [default: of all]"
+BASELINE = "File of an earlier --json; the flaws in it are shown, and only new ones fail"
 
 
 @takes_target()
 def command(
     asked: TargetOptions,
+    *,
     attack: Annotated[list[str] | None, option(BUDGET, "Run only this attack; repeatable", metavar="NAME")] = None,
     trials: Annotated[int | None, option(BUDGET, TRIALS, min=1, metavar="N")] = None,
     alpha: Alpha = DEFAULT_ALPHA,
@@ -39,75 +41,68 @@ def command(
     json: Json = None,
     sarif: Annotated[Path | None, option(OUTPUT, "Write refuted claims here, as SARIF 2.1.0", metavar="FILE")] = None,
     html: Annotated[Path | None, option(OUTPUT, "Write a page of HTML for people here", metavar="FILE")] = None,
+    baseline: Annotated[Path | None, option(OUTPUT, BASELINE, metavar="FILE")] = None,
     verbose: Verbose = None,
 ) -> None:
     """Run every attack that applies against a target."""
     _require_name(asked.target or "")
-    known: dict[str, Attack] = {known.name: known for known in ALL_ATTACKS}
-    chosen = [by_name(name, known, "attack") for name in dict.fromkeys(attack or ())]
     settings = project_settings(Path.cwd()) if asked == TargetOptions() else Settings()
+    if baseline is not None:
+        settings = replace(settings, known=settings.known | flaws_in(baseline))
     targets = settings.targets or (asked,)
     if html and len(targets) > 1:
         raise UsageError(f"--html shows one target, and {TABLE} has {len(targets)}; name one")
-    files = Files(json, sarif, html)
-    share = (settings.alpha if alpha == DEFAULT_ALPHA else alpha) / len(targets)
-    options = {"trials": trials, "alpha": share, "seed": seed, "say": say if verbose else _silent}
+    files = Files(json=json, sarif=sarif, html=html)
+    whole = settings.alpha if alpha == DEFAULT_ALPHA else alpha
+    if not 0 < whole < 1:
+        raise UsageError(f"alpha must lie in (0, 1), not {whole}")
+    options = {"trials": trials, "alpha": whole / len(targets), "seed": seed, **({"say": say} if verbose else {})}
     of_samples = {"--attack": attack, "--trials": trials, "--alpha": alpha != DEFAULT_ALPHA, "--workers": workers}
     refused = [] if settings.targets else [name for name, value in of_samples.items() if value]
-    audited, failed = _each(targets, lambda each: _findings(each, chosen, workers, options, refused), files, verbose)
-    files.write(audited, verbose)
-    statuses = [settings.status_of(findings) for _, findings in audited] + [Status.FAILED] * failed
-    raise typer.Exit(Status.REFUTED if Status.REFUTED in statuses else max(statuses))
-
-
-def _each(
-    targets: Sequence[TargetOptions],
-    findings_of: Callable[[TargetOptions], list[Finding]],
-    files: Files,
-    verbose: bool | None,
-) -> tuple[Audited, bool]:
-    """Return the findings of each target, and whether one of several could not be audited; print an error for it."""
     audited: Audited = []
-    place, failed = targets[0].place, False
-    with _interruptible(lambda refuted: files.write([*audited, (place, refuted)], verbose)), only_findings_on_output():
+    failures = []
+    with _interruptible(lambda refuted: files.write([*audited, (target.place, refuted)], verbose)):
         for target in targets:
-            place = target.place
             try:
-                with contextlib.chdir(files.folder):  # where the one before may not have stayed
-                    audited.append((place, findings_of(target)))
+                with contextlib.chdir(files.folder), only_findings_on_output():  # the one before may have left it
+                    audited.append((target.place, _findings(target, attack or (), workers, options, refused)))
             except UsageError as error:
                 if len(targets) == 1:
                     raise
-                failed = True
+                failures.append(Status.FAILED)
                 say(f"{target.target or target.program}: {error}")
-    return audited, failed
+    files.write(audited, verbose)
+    statuses = [*failures, *(settings.status_of(findings) for _, findings in audited)]
+    raise typer.Exit(Status.REFUTED if Status.REFUTED in statuses else max(statuses))
 
 
 def _findings(
-    asked: TargetOptions,
-    chosen: Sequence[Attack],
-    workers: str | None,
-    options: Mapping[str, Any],
-    refused: Sequence[str],
+    asked: TargetOptions, names: Sequence[str], workers: str | None, options: Mapping[str, Any], refused: Sequence[str]
 ) -> list[Finding]:
-    """Return one target's findings, by the chosen attacks or by all. `refused`: options in use that no stage takes."""
-    elsewhere = asked.elsewhere()
-    loaded = asked.load()
+    """Return one target's findings, by the named attacks or by all. `refused`: options in use that no stage takes."""
+    load = replace(asked, folder=Path.cwd()).load  # for processes that work in other folders
+    loaded, spec = asked.load(), asked.spec()
     if isinstance(loaded, Stage):
         if refused:
             raise UsageError(f"{loaded.name} is a stage, which draws nothing; leave out {', '.join(refused)}")
-        from attacklab.stages.search import stability  # it takes Hypothesis, which takes time to import
+        from attacklab.stages.search import stability
 
-        finding = stability(loaded, relax=asked.relax or 0.0, seed=options["seed"])
-        replay = f"attacklab audit {asked.spec()} --seed {options['seed']}"
-        return [replace(finding, spec=asked.spec() if finding.refutes else "", replay=replay)]
-    if asked.relax is not None:
-        raise UsageError(f"--relax is for stages, and {loaded.name} is not one; leave it out, or add --kind stage")
+        finding = stability(loaded, seed=options["seed"])
+        replay = f"attacklab audit {spec} --seed {options['seed']}"
+        return [replace(finding, spec=spec if finding.refutes else "", replay=replay)]
+    from attacklab.attacks import ALL_ATTACKS, ATTACKS, AlignmentAttack
+    from attacklab.auditing.first_outputs import without_variety
+    from attacklab.auditing.referee import audit
+    from attacklab.cli.output import error_console
+    from attacklab.reporting.progress import status_line
+
+    known = {attack.name: attack for attack in ALL_ATTACKS}
+    chosen = [by_name(name, known, "attack") for name in dict.fromkeys(names)]
     if constant := without_variety(loaded, options["seed"]):
         return [constant]
-    spec, alignment = asked.spec(), AlignmentAttack()
-    with executor(workers, asked.library) as (drawing, here_seconds), status_line(error_console()) as report:
-        where: dict[str, Any] = {"executor": drawing, "here_seconds": here_seconds, "load": elsewhere.load}
+    alignment, library = AlignmentAttack(), library_of(asked.target or "")
+    with executor(workers, library) as (drawing, here_seconds), status_line(error_console()) as report:
+        where: dict[str, Any] = {"executor": drawing, "here_seconds": here_seconds, "load": load}
         findings = audit(loaded, chosen or [*ATTACKS, alignment], **options, **where, spec=spec, report=report)
     return [
         replace(finding, spec=spec if finding.refutes else finding.spec)
@@ -118,9 +113,7 @@ def _findings(
 
 def poc(
     findings: Annotated[Path, typer.Argument(metavar="FINDINGS.json", help="What attacklab audit --json wrote")],
-    attack: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Show the strongest finding of this attack [default: of all]")
-    ] = None,
+    attack: Annotated[str | None, typer.Option(metavar="NAME", help=STRONGEST)] = None,
 ) -> None:
     """Write a finding as one script that shows it to a maintainer."""
     from attacklab.reporting.poc import chosen_finding, proof_of_concept  # here, because scripts import it themselves
@@ -133,12 +126,10 @@ def _require_name(target: str) -> None:
     if not (target.endswith(".py") and Path(target).is_file()):
         return
     commands = commands_for(Path(target))
-    if not commands:
-        name_one = f"name a function of it: attacklab audit {target}:NAME"
-        raise UsageError(f"{target} has nothing that looks like a mechanism; {name_one}")
     for command in commands:
         typer.echo(command)
-    raise UsageError(f"name a mechanism of {target}; these look like one (replace EPSILON by the ε that it claims)")
+    listed = "these look like one (replace EPSILON by the ε that it claims)" if commands else "nothing looks like one"
+    raise UsageError(f"name a mechanism of {target}, as in {target}:NAME; {listed}")
 
 
 @contextlib.contextmanager
@@ -147,13 +138,8 @@ def _interruptible(show: Callable[[list[Finding]], object]) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as interrupt:
-        findings = interrupt.findings if isinstance(interrupt, Interrupted) else ()
-        refuted = [finding for finding in findings if finding.refutes]
+        refuted = [finding for finding in getattr(interrupt, "findings", ()) if finding.refutes]  # of `Interrupted`
         if refuted:
             show(refuted)
         say("interrupted; this is what was refuted by then" if refuted else "interrupted, nothing was saved")
         raise typer.Exit(Status.INTERRUPTED) from None
-
-
-def _silent(_: str) -> None:
-    """Drop messages on rates and trials, which only --verbose shows."""

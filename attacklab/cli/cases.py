@@ -4,40 +4,40 @@ import contextlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any, NoReturn, TypeAlias
 
 import typer
-from rich.table import Table
 from rich.text import Text
 from typer import Argument, Option
 
-from attacklab.auditing.referee import DEFAULT_ALPHA
-from attacklab.calibration import QUANTITIES, CalibrationFinding, Quantity, quantity
+from attacklab.auditing import DEFAULT_ALPHA
+from attacklab.calibration import QUANTITIES, quantity
 from attacklab.calibration import calibrate as calibrated
 from attacklab.calibration import record as calibration_record
+from attacklab.cli.files import Files, only_findings_on_output
 from attacklab.cli.messages import Alpha, Json, Seed, Status, say, words_of
-from attacklab.cli.output import COLOURS, Files, console, only_findings_on_output
+from attacklab.cli.output import COLOURS, console
 from attacklab.loading.targets import load_function
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import WORST_FIRST, Verdict, to_text
 from attacklab.model.plain_text import plain
 from attacklab.processes.programs import DEFAULT_SECONDS
 
-if TYPE_CHECKING:
-    from attacklab.vectors.checking import CaseFinding
-
 SHOWN = 10
-"""At most this many findings of one verdict are printed."""
+"""At most this many cases of one verdict are printed."""
+
+ROUNDED = f"{Verdict.VIOLATED} by rounding alone"
+COUNTED = (Verdict.VIOLATED, ROUNDED, *WORST_FIRST[1:])
+"""The verdicts on cases, the worst first."""
 
 QUANTITY, FORMULA = "What the formula computes [default: list all]", "path/file.py:function or package.module:function"
-PROGRAM, VECTORS = (
-    "Check this program, which answers requests on its input",
-    "Files of vectors [default: all in vectors/]",
-)
-
+PROGRAM = "Check this program, which answers requests on its input"
 FOLDER = Path("vectors")
-COLUMNS = {Verdict.PROVED: 0, Verdict.NOT_DETECTED: 0, Verdict.VIOLATED: 1, Verdict.ERROR: 2, Verdict.NOT_APPLICABLE: 3}
-"""The column in which a verdict is counted: right, wrong, error or skipped."""
+VECTORS = f"Files of vectors [default: all in {FOLDER}/]"
+
+
+Case: TypeAlias = tuple[Sequence[str], str, str]
+"""A case that was checked: what it is counted under, its verdict, and a line on what was found."""
 
 
 def calibrate(
@@ -47,21 +47,23 @@ def calibrate(
 ) -> None:
     """Hold a formula for noise to certified bounds."""
     if about is None:
-        table = Table("quantity", "certified", "unsafe", "asked", box=None)
         for entry in QUANTITIES:
-            table.add_row(entry.signature, entry.meaning, str(entry.unsafe), str(len(entry.grid)))
-        console().print(table, soft_wrap=False)
+            typer.echo(f"{entry.signature}: {entry.meaning}; unsafe where {entry.unsafe}")
         return
     known = quantity(about)
     if target is None:
         raise UsageError(f"TARGET is missing; name the function that computes {known.signature}")
-    files = Files(json)
+    files = Files(json=json)
     with only_findings_on_output():
         findings = calibrated(known, load_function(target), name=target)
-    files.leave({"--json": to_text(calibration_record(findings))}, lambda: _print_arguments(known, findings))
-    verdicts = {Verdict.PROVED if finding.is_rounding else finding.verdict for finding in findings}
-    refused = "nothing was calibrated: the formula refused all arguments; look at one of its messages with --json -"
-    raise typer.Exit(_status(verdicts, refused))
+    cases = []
+    for finding in findings:
+        arguments = ", ".join(f"{name}={value!r}" for name, value in finding.parameters.items())
+        verdict = ROUNDED if finding.is_rounding else str(finding.verdict)
+        group = f"{target} as {known.meaning} ({known.source})"
+        cases.append(([group], verdict, f"{about}({arguments}): {finding.reason}"))
+    nothing = "nothing was calibrated: the formula refused all arguments; look at one of its messages with --json -"
+    _end(files, calibration_record(findings), cases, nothing)
 
 
 def vectors(
@@ -79,59 +81,40 @@ def vectors(
     if not chosen:
         raise UsageError(f"no files of vectors in {FOLDER}/; name some, or run this from a checkout of the lab")
     read = [read_file(file) for file in chosen]
-    written = Files(json)
+    written = Files(json=json)
     with contextlib.closing(checking.VectorProgram(words_of(program), DEFAULT_SECONDS)) as asked:
         findings = list(checking.check(read, asked, checking.Budget(trials, alpha, seed)))
-    written.leave({"--json": to_text(checking.record(findings))}, lambda: _print_flags(findings))
-    cases = sum(file["cases"] for file in read)
-    if left := cases - len(findings):
-        say(f"gave up after {checking.FAILURES_IN_A_ROW} errors in a row; {left} of {cases} cases were not checked")
-    verdicts = {finding.verdict for finding in findings}
-    raise typer.Exit(_status(verdicts, "nothing was checked: the program has none of these mechanisms"))
+    cases = []
+    for finding in findings:
+        line = f"{finding.type} {finding.case} {finding.mechanism} [{', '.join(finding.flags)}]: {finding.reason}"
+        cases.append(([f"{finding.type} {flag}" for flag in finding.flags], str(finding.verdict), line))
+    known = sum(file["cases"] for file in read)
+    if left := known - len(findings):
+        say(f"gave up after {checking.FAILURES_IN_A_ROW} errors in a row; {left} of {known} cases were not checked")
+    _end(written, checking.record(findings), cases, "nothing was checked: the program has none of these mechanisms")
 
 
-def _status(verdicts: set[Verdict], nothing: str) -> Status:
-    """Return the exit status. Print the message `nothing` if no case was checked."""
-    if Verdict.VIOLATED in verdicts:
-        return Status.REFUTED
-    if verdicts <= {Verdict.NOT_APPLICABLE}:
+def _end(files: Files, record: Mapping[str, Any], cases: Sequence[Case], nothing: str) -> NoReturn:
+    """Write the record, print the cases, and exit by their verdicts. Print `nothing` if no case was checked."""
+    files.leave({"--json": to_text(record)}, lambda: _show(cases))
+    verdicts = {verdict for _, verdict, _ in cases}
+    is_idle = verdicts <= {Verdict.NOT_APPLICABLE}
+    if is_idle:
         say(nothing)
-    return Status.FAILED if Verdict.ERROR in verdicts or verdicts <= {Verdict.NOT_APPLICABLE} else Status.OK
+    status = Status.FAILED if is_idle or Verdict.ERROR in verdicts else Status.OK
+    raise typer.Exit(Status.REFUTED if Verdict.VIOLATED in verdicts else status)
 
 
-def _print_arguments(about: Quantity, findings: Sequence[CalibrationFinding]) -> None:
-    lines: dict[Verdict, list[str]] = {verdict: [] for verdict in WORST_FIRST}
-    for finding in findings:
-        arguments = ", ".join(f"{name}={value!r}" for name, value in finding.parameters.items())
-        lines[finding.verdict].append(f"{about.name}({arguments}): {finding.reason}")
-    _print_worst(lines)
-    rounded = sum(finding.is_rounding for finding in findings)
-    alone = {Verdict.VIOLATED: f" ({rounded} by rounding alone)" if rounded else ""}
-    counted = ", ".join(f"{len(told)} {verdict}{alone.get(verdict, '')}" for verdict, told in lines.items() if told)
+def _show(cases: Sequence[Case]) -> None:
+    """Print the first cases of each bad verdict, how many more there are, and the counts of verdicts in each group."""
     out = console()
-    out.print(f"{plain(findings[0].name)}, {len(findings)} sets of arguments: {counted}")
-    out.print(f"bound: {about.meaning} ({about.source})")
-
-
-def _print_flags(findings: Sequence["CaseFinding"]) -> None:
-    lines: dict[Verdict, list[str]] = {}
-    for finding in findings:
-        told = f"{finding.type} {finding.case} {finding.mechanism} [{', '.join(finding.flags)}]: {finding.reason}"
-        lines.setdefault(finding.verdict, []).append(told)
-    _print_worst(lines)
-    table = Table("type", "flag", "right", "wrong", "error", "skipped", box=None)
-    counts = Counter((finding.type, flag, COLUMNS[finding.verdict]) for finding in findings for flag in finding.flags)
-    for type_, flag in sorted({(type_, flag) for type_, flag, _ in counts}):
-        table.add_row(type_, flag, *(str(counts[type_, flag, column]) for column in range(4)))
-    console().print(table, soft_wrap=False)
-
-
-def _print_worst(lines: Mapping[Verdict, Sequence[str]]) -> None:
-    """Print the first lines of each verdict but success, and how many more there are."""
-    out = console()
-    for verdict in (Verdict.VIOLATED, Verdict.ERROR, Verdict.INCONCLUSIVE):
-        told = lines.get(verdict, ())
-        for line in told[:SHOWN]:
-            out.print(Text.assemble((str(verdict), COLOURS[verdict]), plain(f" {line}")))
-        if len(told) > SHOWN:
-            out.print(f"… and {len(told) - SHOWN} more {verdict}; --json FILE writes all")
+    for verdict in COUNTED[: COUNTED.index(Verdict.NOT_DETECTED)]:
+        lines = [line for _, its, line in cases if its == verdict]
+        for line in lines[:SHOWN]:
+            out.print(Text.assemble((verdict, COLOURS.get(verdict, "yellow")), plain(f" {line}")))
+        if len(lines) > SHOWN:
+            out.print(f"… and {len(lines) - SHOWN} more {verdict}; --json FILE writes all")
+    for group in sorted({group for groups, _, _ in cases for group in groups}):
+        counts = Counter(verdict for groups, verdict, _ in cases if group in groups)
+        told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in COUNTED if counts[verdict])
+        out.print(f"{plain(group)}: {told}")

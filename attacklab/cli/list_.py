@@ -2,25 +2,25 @@
 
 import ast
 import json as json_
-import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from attacklab.auditing.flaws import Flaw, catalogue
 from attacklab.cli.messages import by_name
-from attacklab.cli.output import INDENT, console, print_wrapped
+from attacklab.cli.output import console
 from attacklab.libraries import NAMES, library
 from attacklab.loading.environments import environments
 from attacklab.model.errors import UsageError
 from attacklab.model.plain_text import WIDTH
 from attacklab.reporting.lab import CORPUS, FOLDER, is_lab
+from attacklab.reporting.screen import wrapped
 from attacklab.reporting.wording import EXAMPLE, explanation
 
-WIDEST_NAME = 24
-"""A name with more characters than this has a line of its own."""
+INDENT = 28
+"""The column at which what a name means begins. A longer name has a line of its own."""
 
 TARGETS = f"{FOLDER}.targets"
 NAME = "attacks, libraries, experiments or targets; or a flaw by its name or code, such as AL04 [default: all]"
@@ -33,9 +33,8 @@ def command(
     """List what there is to attack or run; explain a flaw."""
     flaws = {key: flaw for flaw in catalogue().values() for key in (flaw.name, flaw.code)}
     if name is not None and name not in SECTIONS:
-        known: dict[str, Flaw | None] = {**dict.fromkeys(SECTIONS), **flaws}
-        if (flaw := by_name(name, known, "list or flaw")) is not None:
-            _explain(flaw)
+        known: dict[str, Any] = {**dict.fromkeys(SECTIONS), **flaws}
+        _explain(by_name(name, known, "list or flaw"))
         return
     listed = {section: rows for section in ([name] if name else SECTIONS) if (rows := list(SECTIONS[section]()))}
     if json:
@@ -44,7 +43,7 @@ def command(
     for section, rows in listed.items():
         _print(section, rows)
     if name is None and not is_lab(Path.cwd()):
-        print_wrapped(console(), "\nIn a checkout of the lab, targets and experiments are listed too.", "")
+        typer.echo("\nIn a checkout of the lab, targets and experiments are listed too.")
 
 
 def _attacks() -> Iterator[dict[str, str]]:
@@ -66,28 +65,26 @@ def _libraries() -> Iterator[dict[str, str]]:
 
 
 def _experiments() -> Iterator[dict[str, str]]:
-    for folder in (FOLDER, CORPUS):
-        for file, source in _sources(folder):
-            for made in source.body:
-                if isinstance(made, ast.Assign) and ast.unparse(made.targets[0]) == "QUESTION":
-                    yield {"name": file.stem, "about": ast.literal_eval(made.value)}
+    for module, made in _statements(FOLDER, CORPUS):
+        if isinstance(made, ast.Assign) and ast.unparse(made.targets[0]) == "QUESTION":
+            yield {"name": module, "about": ast.literal_eval(made.value)}
 
 
 def _targets() -> Iterator[dict[str, str]]:
-    folder = TARGETS.replace(".", "/")
-    for file, source in _sources(folder):
-        is_offered = f"from {TARGETS}.{file.stem} import" in Path(folder, "__init__.py").read_text("utf-8")
-        for made in source.body if is_offered or file.name == "__init__.py" else ():
-            if isinstance(made, ast.FunctionDef) and (made.decorator_list or not is_offered) and made.name[0] != "_":
-                about = (ast.get_docstring(made) or "").partition("\n")[0]
-                yield {"name": f"{TARGETS}:{made.name}", "about": about}
+    folder, offered = TARGETS.replace(".", "/"), set[str]()
+    for module, made in _statements(folder):  # that of the package comes first
+        if isinstance(made, ast.ImportFrom) and module == "__init__":
+            offered.add(f"{made.module}")
+        if isinstance(made, ast.FunctionDef) and made.decorator_list and f"{TARGETS}.{module}" in offered:
+            yield {"name": f"{TARGETS}:{made.name}", "about": (ast.get_docstring(made) or "").partition("\n")[0]}
 
 
-def _sources(folder: str) -> Iterator[tuple[Path, ast.Module]]:
-    """The files of a folder of the lab with their syntax trees. Without a lab there are none."""
-    for file in sorted(Path(folder).glob("*.py")) if is_lab(Path.cwd()) else ():
+def _statements(*folders: str) -> Iterator[tuple[str, ast.stmt]]:
+    """Yield the statements of the modules in folders of the lab, each with the module's name; without a lab, none."""
+    files = [file for folder in folders for file in sorted(Path(folder).glob("*.py"))]
+    for file in files if is_lab(Path.cwd()) else ():
         try:
-            yield file, ast.parse(file.read_bytes())
+            yield from ((file.stem, made) for made in ast.parse(file.read_bytes()).body)
         except SyntaxError as error:
             raise UsageError(f"{file} is not Python: {error}; repair it") from error
 
@@ -104,13 +101,12 @@ def _print(section: str, rows: list[dict[str, str]]) -> None:
     out = console()
     out.print(f"\n{section}")
     for row in rows:
-        head = f"{row['code']} {row['name']}" if "code" in row else row["name"]
-        if len(head) > WIDEST_NAME:
-            out.print(f"  {head}")
+        head = f"  {row['code']} {row['name']}" if "code" in row else f"  {row['name']}"
+        if len(head) >= INDENT:
+            out.print(head)
             head = ""
-        for line in textwrap.wrap(row["about"], WIDTH - WIDEST_NAME - 4) or [""]:
-            out.print(f"  {head:{WIDEST_NAME}}  {line}".rstrip())
-            head = ""
+        for line in wrapped(row["about"], WIDTH, f"{head:{INDENT}}", " " * INDENT):
+            out.print(line)
 
 
 def _explain(flaw: Flaw) -> None:
@@ -118,7 +114,5 @@ def _explain(flaw: Flaw) -> None:
     out.print(f"{flaw.code} {flaw.name}: {flaw.sentence}")
     for title, text in explanation(flaw):
         out.print(f"\n{title}")
-        if title == EXAMPLE:
-            out.print(textwrap.indent(text, INDENT))
-        else:
-            print_wrapped(out, text, INDENT)
+        for line in text.splitlines() if title == EXAMPLE else wrapped(text, out.width - 4, "", ""):
+            out.print(f"    {line}".rstrip())

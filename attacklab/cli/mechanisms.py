@@ -17,41 +17,34 @@ NOISE = ("random", "rng", "noise", "secrets", "laplace", "gauss")
 """Words that mark the source of a function that draws random numbers."""
 
 
-def line_of(file: Path, name: str) -> int:
-    """Return the line that defines the last part of a dotted name; 1 if it is not found."""
-    return next((made.lineno for made in _named(file, name)), 1)
+def line_of(target: str) -> int:
+    """Return the line of FILE.py that defines the last part of NAME in FILE.py:NAME; 1 if it is not found."""
+    return next((made.lineno for made in _named(target)), 1)
 
 
-def takes_one_number(file: Path, name: str) -> bool:
-    """Whether a function has one number as its input, by the name or the type of its first parameter."""
-    return any(_is_of_number(made) for made in _named(file, name))
+def takes_one_number(target: str) -> bool:
+    """Whether the function FILE.py:NAME has one number as its input, by its first parameter's name or type."""
+    return any(map(_is_of_number, _named(target)))
 
 
 def commands_for(file: Path) -> list[str]:
-    """Return an audit command for each target in a file, and for each function that looks like a mechanism."""
+    """Return an audit command for each target in a file, and for each function of one input with a word of `NOISE`."""
     commands = []
     for name, made in _defined(file).items():
-        options = ""
-        if not (isinstance(made, ast.Assign) and ast.unparse(made.value).startswith("Target.")):
-            if not _looks_like_mechanism(made) or name.rpartition(".")[2].startswith("_"):
-                continue
-            options = f" --kind {'noise' if _is_of_number(made) else 'dataset --pairs PAIRS.json'} --epsilon EPSILON"
-        commands.append(f"attacklab audit {shlex.quote(f'{file}:{name}')}{options}")
+        is_target = isinstance(made, ast.Assign) and ast.unparse(made.value).startswith("Target.")
+        required, source = [each.arg for each in _required(made)], ast.unparse(made).lower()
+        draws = bool(required) and required[1:] in AFTER_INPUT and any(word in source for word in NOISE)
+        if is_target or (draws and not name.rpartition(".")[2].startswith("_")):
+            kind = "noise" if _is_of_number(made) else "dataset --pairs PAIRS.json"
+            options = "" if is_target else f" --kind {kind} --epsilon EPSILON"
+            commands.append(f"attacklab audit {shlex.quote(f'{file}:{name}')}{options}")
     return commands
-
-
-def _looks_like_mechanism(made: ast.stmt) -> bool:
-    """Whether a statement defines a function of one input whose source has a word of `NOISE`."""
-    required, source = _required(made), ast.unparse(made).lower()
-    return (
-        bool(required) and [each.arg for each in required[1:]] in AFTER_INPUT and any(map(source.__contains__, NOISE))
-    )
 
 
 def _is_of_number(made: ast.stmt) -> bool:
     required = _required(made)
     names = [parameter.arg for parameter in required]
-    if not names or names[0] in CLAIM_PARAMETERS or names[1:] not in AFTER_INPUT:
+    if not names or names[0] in ("epsilon", *CLAIM_PARAMETERS) or names[1:] not in AFTER_INPUT:
         return False
     annotation = required[0].annotation
     return ast.unparse(annotation) in ("float", "int") if annotation else names[0] in NUMBERS
@@ -66,9 +59,11 @@ def _required(made: ast.stmt) -> list[ast.arg]:
     return [parameter for parameter in required if parameter.arg not in ("self", "cls", "bits")]
 
 
-def _named(file: Path, name: str) -> list[ast.stmt]:
+def _named(target: str) -> list[ast.stmt]:
+    file, _, name = target.rpartition(":")
     last = name.rpartition(".")[2]
-    return [made for known, made in _defined(file).items() if known.rpartition(".")[2] == last]
+    known = _defined(Path(file)) if file.endswith(".py") else {}
+    return [made for known_name, made in known.items() if known_name.rpartition(".")[2] == last]
 
 
 def _defined(file: Path) -> dict[str, ast.stmt]:
@@ -83,15 +78,12 @@ def _defined(file: Path) -> dict[str, ast.stmt]:
         for name in made.targets
         if isinstance(name, ast.Name)
     }
-    defined: dict[str, ast.stmt] = {}
+    defined: dict[str, ast.stmt] = {made.name: made for made in body if isinstance(made, ast.FunctionDef)}
     for made in body:
-        if isinstance(made, ast.FunctionDef):
-            defined[made.name] = made
-        elif isinstance(made, ast.ClassDef):
+        if isinstance(made, ast.ClassDef):
             objects = [
                 name for name, value in variables.items() if ast.unparse(value.value).startswith(f"{made.name}(")
             ]
             methods = [method for method in made.body if isinstance(method, ast.FunctionDef)]
-            owners = objects or [made.name]
-            defined |= {f"{owner}.{method.name}": method for owner in owners for method in methods}
+            defined |= {f"{owner}.{method.name}": method for owner in objects or [made.name] for method in methods}
     return defined | variables

@@ -5,6 +5,7 @@ import difflib
 import enum
 import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 import typer
@@ -25,7 +26,9 @@ def option(group: str, help_: str, *names: str, **rest: Any) -> Any:
 
 Alpha: TypeAlias = Annotated[float, option(BUDGET, "Probability of a false alarm in the whole run")]
 Seed: TypeAlias = Annotated[int, option(BUDGET, "Seed of all randomness", min=0, metavar="N")]
-Json: TypeAlias = Annotated[str | None, option(OUTPUT, "Write all findings here; - to standard output", metavar="FILE")]
+Json: TypeAlias = Annotated[
+    Path | None, option(OUTPUT, "Write all findings here; - to standard output", metavar="FILE")
+]
 Verbose: TypeAlias = Annotated[bool | None, option(OUTPUT, "Print all, or one line", "--verbose/--quiet", "-v/-q")]
 
 
@@ -45,11 +48,7 @@ def say(line: str) -> None:
 
 
 def words_of(command: str) -> list[str]:
-    """Split the command after --exec into words, as a shell does.
-
-    Raises:
-        UsageError: a quotation in it does not end.
-    """
+    """Split the command after --exec into words, as a shell does; refuse it if a quotation does not end."""
     try:
         return shlex.split(command)
     except ValueError as error:
@@ -57,11 +56,7 @@ def words_of(command: str) -> list[str]:
 
 
 def by_name(name: str, known: Mapping[str, Named], label: str) -> Named:
-    """Look a thing up by the name that the user wrote; `label` says in the message what it is, such as "attack".
-
-    Raises:
-        UsageError: nothing has that name; the message suggests a similar one, or lists them all.
-    """
+    """Look up what the user named; `label` says what it is, such as "attack". An error suggests an existing name."""
     if name in known:
         return known[name]
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)

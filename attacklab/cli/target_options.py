@@ -7,8 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from fractions import Fraction
-from inspect import Parameter, Signature, signature
+from inspect import Signature, signature
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
@@ -17,11 +16,11 @@ import typer
 from attacklab.cli import COMMANDS, command_of
 from attacklab.cli.mechanisms import line_of, takes_one_number
 from attacklab.cli.messages import CLAIM, INPUTS, WHERE, option, words_of
-from attacklab.libraries import Library, library_of
+from attacklab.libraries import library_of
 from attacklab.loading.environments import interpreter
 from attacklab.loading.inputs import domain_from_text, read_pairs
 from attacklab.loading.targets import CLAIM_PARAMETERS, claim_of, load_function, load_target
-from attacklab.model.claims import Claim, Metric, Stability
+from attacklab.model.claims import Metric
 from attacklab.model.domains import Records
 from attacklab.model.errors import UsageError
 from attacklab.model.findings import recorded_pairs
@@ -34,22 +33,23 @@ from attacklab.reporting.sarif import Place
 AnyKind: TypeAlias = Literal["noise", "selection", "sum", "mean", "dataset", "stage"]
 """The values of --kind: the kinds in `Kind`, and "stage" for a function that draws nothing."""
 
+TARGETS = "path/file.py:name, package.module:name or library:mechanism"
 CLAIMS = (
     "Another claim, instead of ε and δ: rho=0.5 (ρ-zCDP), mu=1 (μ-GDP) or rdp=2:0.5,8:3 (ε of each order α); "
     "or how far one record moves a stage: absolute=1, l1=1, l2=1, linf=1 or symmetric=1"
 )
+BOUNDS = "Least and largest record of a sum or mean"
+RELATIONS = "Which datasets are neighbours [default: any; of a stage: add-remove]"
 DOMAINS = (
-    "Inputs that TARGET takes: integers, non-negative, floats, finite, special, LOW..HIGH, separated by commas, "
-    "or JSON; records of a stage: these, float, int, str or a JSON list [default: all of its kind]"
+    "Inputs that TARGET takes: integers, non-negative, floats, finite, special, LOW..HIGH, separated by commas; "
+    "records of a stage: these, float, int, str or a JSON list; or JSON, which says how many records a dataset has: "
+    '{"shape": {"form": "records", "least": 0, "most": 9}} [default: all of its kind]'
 )
 PAIRS = (
     "JSON file of neighbouring pairs to try too, [{first, second, relation}, ...]; or an earlier record of findings, "
     "for the pairs that refuted a claim"
 )
 ENVIRONMENTS = "Run TARGET in a process of its own: the Python of an environment, one at a path, or here for this one"
-
-HERE = "here"
-"""The value of --in-env that means the interpreter of this process."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,18 +59,13 @@ class TargetOptions:
     Can be pickled, so that workers load the target themselves.
     """
 
-    target: Annotated[
-        str | None, typer.Argument(metavar="TARGET", help="path/file.py:name, package.module:name or library:mechanism")
-    ] = None
+    target: Annotated[str | None, typer.Argument(metavar="TARGET", help=TARGETS)] = None
     kind: Annotated[AnyKind | None, option(CLAIM, "Kind of TARGET, where it is a function without a claim")] = None
     epsilon: Annotated[float | None, option(CLAIM, "Claimed ε [default: what TARGET claims]")] = None
     delta: Annotated[float | None, option(CLAIM, "Claimed δ [default: 0]")] = None
     claim: Annotated[str | None, option(CLAIM, CLAIMS, metavar="NAME=NUMBER")] = None
-    relax: Annotated[float | None, option(CLAIM, "Room for rounding in a stage's claim, such as 1e-12", min=0.0)] = None
-    bounds: Annotated[
-        tuple[float, float] | None, option(CLAIM, "Least and largest record of a sum or mean", metavar="LOW HIGH")
-    ] = None
-    relation: Annotated[Relation | None, option(INPUTS, "Which datasets are neighbours [default: any]")] = None
+    bounds: Annotated[tuple[float, float] | None, option(CLAIM, BOUNDS, metavar="LOW HIGH")] = None
+    relation: Annotated[Relation | None, option(INPUTS, RELATIONS)] = None
     domain: Annotated[str | None, option(INPUTS, DOMAINS, metavar="WORDS")] = None
     pairs: Annotated[Path | None, option(INPUTS, PAIRS, metavar="FILE")] = None
     program: Annotated[str | None, option(WHERE, "Audit this program instead", "--exec", metavar="COMMAND")] = None
@@ -79,66 +74,50 @@ class TargetOptions:
     """The folder to load the target in, for a process that was started in another one."""
 
     @property
-    def library(self) -> Library | None:
-        """The library that the target belongs to, if it belongs to one."""
-        return None if self.target is None else library_of(self.target)
-
-    @property
     def place(self) -> Place | None:
         """The source file of the target and its line; None if the target's name has no file."""
-        file, _, name = (self.target or "").rpartition(":")
-        return Place(Path(file).as_posix(), line_of(Path(file), name)) if file.endswith(".py") else None
+        file = (self.target or "").rpartition(":")[0]
+        return Place(Path(file).as_posix(), line_of(str(self.target))) if file.endswith(".py") else None
 
     def load(self) -> Target | Stage:
         """Load the target, if the options do not contradict each other."""
         if self.folder is not None and self.folder.is_dir():  # on another machine there may be none of that name
             os.chdir(self.folder)
         if (self.target is None) == (self.program is None):
-            nothing = "name a target, list some in pyproject.toml, or write a program after --exec"
-            told = nothing if self.target is None else "name a target or a program after --exec, not both"
-            raise typer.BadParameter(told, param_hint="TARGET")
-        if self.kind == "stage":
-            return self._stage()
-        loaded = self._loaded()
-        if self.domain is not None:
-            loaded = replace(loaded, domain=domain_from_text(self.domain))
-        return loaded if self.pairs is None else replace(loaded, pairs=_pairs(self.pairs))
+            raise UsageError("name one target or one --exec COMMAND, or list targets in pyproject.toml")
+        reads, path = (_records if self.kind == "stage" else domain_from_text), list(sys.path)
+        declared: dict[str, Any] = {} if self.domain is None else {"domain": reads(self.domain)}
+        declared |= {} if self.pairs is None else {"pairs": _pairs(self.pairs)}
+        loaded = self._stage(declared) if self.kind == "stage" else replace(self._loaded(), **declared)
+        sys.path += [entry for entry in path if entry not in sys.path]  # the target may have changed it
+        return loaded
 
     def _loaded(self) -> Target | Stage:
         claimed = self.claimed()
         if self.program is not None:
-            return external(self._words(self.program), **claimed)
+            if self.in_env is not None:
+                raise UsageError("a program does not run in a Python environment; leave --in-env out")
+            if self.kind is None or not {"epsilon", "claim"} & claimed.keys():
+                raise UsageError("a program needs a kind and a claim; add --kind, and --epsilon or --claim")
+            return external(words_of(self.program), **claimed)
         name = str(self.target)
-        if self.in_env is not None:
-            return isolated(name, python=self._python(self.in_env), **claimed)
-        return isolated(name, **claimed) if self.library is not None else load_target(name, **claimed)
+        if self.in_env is None and library_of(name) is None:
+            return load_target(name, **claimed)
+        python = sys.executable if self.in_env in (None, "here") else interpreter(str(self.in_env), Path.cwd())
+        return isolated(name, python=python, **claimed)
 
-    def _stage(self) -> Stage:
-        """Load a stage. Its claim is a stability; its domain is a type, a list of records, or a domain of numbers."""
+    def _stage(self, declared: Mapping[str, Any]) -> Stage:
+        """Load a stage. Its claim is a stability."""
         given = {"epsilon", "delta", "bounds", "program", "in_env"}
         if refused := [option_of(name) for name in sorted(given) if getattr(self, name) is not None]:
             raise UsageError(f"a stage takes no {' or '.join(refused)}; leave that out")
-        claim = self.claim and _claim_of(self.claim)
-        if not isinstance(claim, Stability):
+        metric, stability = _claim_words(self.claim) if self.claim else ("", None)
+        if metric not in list(Metric):
             raise UsageError(
                 "a stage claims how far one record moves it; add --claim absolute=1 (or l1, l2, linf, symmetric)"
             )
-        declared: dict[str, Any] = {"relation": self.relation} if self.relation else {}
-        declared |= {"domain": _records(self.domain)} if self.domain else {}
-        declared |= {"pairs": _pairs(self.pairs)} if self.pairs else {}
-        function = load_function(str(self.target))
-        return Target.stage(function, stability=float(claim.bound), metric=claim.metric, **declared)
-
-    def elsewhere(self) -> Self:
-        """Return the same options with absolute paths, for a process that works in another folder."""
-        target, python = self.target, self.in_env
-        if target is not None:
-            file, separator, name = target.rpartition(":")
-            target = f"{Path(file).resolve()}{separator}{name}" if Path(file).is_file() else target
-        if python is not None:  # absolute, not resolved: a link to an interpreter tells it where its packages are
-            python = str(Path(self._python(python)).absolute())
-        pairs = None if self.pairs is None else self.pairs.resolve()
-        return replace(self, target=target, in_env=python, pairs=pairs, folder=Path.cwd())
+        by, function = self.relation or Relation.ADD_REMOVE, load_function(str(self.target))
+        return Target.stage(function, stability=stability, metric=metric, relation=by, **declared)
 
     def beside(self, script: str) -> Self:
         """Return the same options, but load from the folder of a script if the target's file is there and not here."""
@@ -157,11 +136,7 @@ class TargetOptions:
 
     @classmethod
     def of_spec(cls, spec: str, where: str = "") -> Self:
-        """Read the options of a target from a command line; other options are ignored.
-
-        Raises:
-            UsageError: the words are wrong; `where` says where they stand.
-        """
+        """Read the options of a target from a command line, and ignore others. Errors say `where` wrong ones stand."""
         audit = command_of(next(command for command in COMMANDS if command.name == "audit"))
         try:
             read = audit.make_context("audit", shlex.split(spec), ignore_unknown_options=True, allow_extra_args=True)
@@ -176,25 +151,14 @@ class TargetOptions:
         if self.claim is not None:
             if told.keys() & {"epsilon", "delta"}:
                 raise UsageError("--claim takes the place of --epsilon and --delta; leave them out")
-            told["claim"] = _claim_of(self.claim)
-            if isinstance(told["claim"], Stability):
+            name, value = _claim_words(self.claim)
+            if name in list(Metric):
                 raise UsageError(f"--claim {self.claim} is the claim of a stage; add --kind stage")
+            told["claim"] = claim_of(name, value)
         kind = None if self.kind is None else Kind(self.kind)
-        file, _, name = (self.target or "").rpartition(":")
-        is_claimed = "epsilon" in told or "claim" in told
-        if kind is None and is_claimed and file.endswith(".py") and takes_one_number(Path(file), name):
+        if kind is None and {"epsilon", "claim"} & told.keys() and takes_one_number(self.target or ""):
             kind = Kind.NOISE
         return {"kind": kind, **told}
-
-    def _python(self, name: str) -> str:
-        return sys.executable if name == HERE else interpreter(name, Path.cwd())
-
-    def _words(self, command: str) -> list[str]:
-        if self.in_env is not None:
-            raise UsageError("a program after --exec does not run in a Python environment; leave --in-env out")
-        if self.kind is None or (self.epsilon is None and self.claim is None):
-            raise UsageError("a program after --exec needs --kind and a claim; add --kind, and --epsilon or --claim")
-        return words_of(command)
 
 
 def _pairs(path: Path) -> tuple[NeighbouringPair, ...]:
@@ -205,19 +169,14 @@ def _pairs(path: Path) -> tuple[NeighbouringPair, ...]:
     return read_pairs(path)
 
 
-def _claim_of(text: str) -> Claim:
-    """Read the value of --claim: NAME=NUMBER, or rdp=α:ε for one or more orders α, separated by commas."""
+def _claim_words(text: str) -> tuple[str, Any]:
+    """Split the value of --claim into the name of the claim and its number; for rdp, a list of pairs (α, ε)."""
     name, _, value = text.partition("=")
-    try:
-        if name in list(Metric):
-            return Stability(Fraction(float(value)), Metric(name))
-        if name in CLAIM_PARAMETERS:
-            orders = [tuple(map(float, order.split(":"))) for order in value.split(",")] if name == "rdp" else None
-            return claim_of(name, orders or float(value))
-    except UsageError:
-        raise
-    except (ValueError, OverflowError):
-        pass
+    with contextlib.suppress(ValueError):
+        if name == "rdp":
+            return name, [tuple(map(float, order.split(":"))) for order in value.split(",")]
+        if name in (*CLAIM_PARAMETERS, *Metric):
+            return name, float(value)
     raise UsageError(
         f"--claim must be rho=0.5, mu=1 or rdp=2:0.5,8:3, or of a stage absolute=1, l1=1, l2=1, linf=1 or symmetric=1, "
         f"not {text!r}"
@@ -231,30 +190,25 @@ def _records(text: str) -> Any:
         return types[text]
     if text.startswith("["):
         try:
-            if records := json.loads(text):
-                return records
+            return json.loads(text)
         except ValueError as error:
             raise UsageError(f"--domain is not JSON: {error}; write a list of records such as [0, 1]") from error
-        raise UsageError("--domain lists no record; write some, such as [0, 1]")
     domain = domain_from_text(text)
     return domain if domain.shape else replace(domain, shape=Records(most=1 << 10))
 
 
 def takes_target(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator for a function that takes `TargetOptions` first: it becomes a command with these options.
-
-    Args:
-        *left_out: attributes of `TargetOptions` that the command has no option for.
-    """
+    """Return a decorator: a function that takes `TargetOptions` first becomes a command with all of them but a few."""
 
     def decorated(function: Callable[..., None]) -> Callable[..., None]:
+        options = signature(TargetOptions).parameters
+        shared = [name for name in options if name not in (*left_out, "folder")]
+        own = list(signature(function).parameters.values())[1:]
+
         def command(**values: Any) -> None:
             function(TargetOptions(**{name: values.pop(name) for name in shared}), **values)
 
-        shared = [field.name for field in fields(TargetOptions)[:-1] if field.name not in left_out]
-        parameters = [signature(TargetOptions, eval_str=True).parameters[name] for name in shared]
-        parameters += list(signature(function, eval_str=True).parameters.values())[1:]
-        command.__signature__ = Signature([one.replace(kind=Parameter.KEYWORD_ONLY) for one in parameters])  # type: ignore[attr-defined]
+        command.__signature__ = Signature([*(options[name] for name in shared), *own])  # type: ignore[attr-defined]
         command.__doc__, command.__annotations__ = function.__doc__, {}
         return command
 

@@ -25,9 +25,6 @@ def executor(workers: str | None, library: Library | None) -> Iterator[tuple[Exe
     """Yield an executor that draws outputs (None: this process draws), and after how many seconds of drawing it starts.
 
     A library that no seed replays runs in this process only. `workers` is the value of --workers.
-
-    Raises:
-        UsageError: the option contradicts the target, or the scheduler does not answer.
     """
     count = int(workers) if workers and workers.lstrip("-").isdecimal() else None
     if count is not None and count < 1:
@@ -52,25 +49,20 @@ class Processes(Executor):
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Run a call in one of the processes, as any executor does; start them anew if one has died."""
-        try:
-            return self._running().submit(fn, *args, **kwargs)
-        except BrokenExecutor:  # a worker has died since it was asked for
-            return self._running().submit(fn, *args, **kwargs)
+        from loky import get_reusable_executor  # here, because few audits need it
+
+        for _ in range(2):
+            self._started = get_reusable_executor(self._count, timeout=None, initializer=_end_with_parent)
+            with contextlib.suppress(BrokenExecutor):  # a worker has died since it was asked for
+                future: Future[Any] = self._started.submit(fn, *args, **kwargs)
+                return future
+        raise BrokenExecutor("processes of this machine die as soon as they are started")
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = True) -> None:  # noqa: ARG002 - the interface
         """End the processes. Nobody waits for their work any more."""
         if self._started is not None:
-            log = logging.getLogger("concurrent.futures")  # loky takes a call that was given up for a fault of its own
-            log.disabled = True
+            logging.getLogger("concurrent.futures").disabled = True  # it would call what was given up a fault of loky
             self._started.shutdown(wait=wait, kill_workers=True)
-            log.disabled = False
-
-    def _running(self) -> Executor:
-        from loky import get_reusable_executor  # here, because few audits need it
-
-        running: Executor = get_reusable_executor(self._count, timeout=None, initializer=_end_with_parent)
-        self._started = running
-        return running
 
 
 def _end_with_parent() -> None:
@@ -97,8 +89,8 @@ def _cluster(address: str) -> Iterator[Executor]:
         distributed.comm.get_address_host(address)  # given a bad one, a client would print a traceback
         client = distributed.Client(address, timeout=CONNECTING_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
-        told = in_one_line(error)
-        raise UsageError(f"no Dask scheduler answers at {address!r} ({told}); write tcp://HOST:PORT") from error
+        message = f"no Dask scheduler answers at {address!r} ({in_one_line(error)}); write tcp://HOST:PORT"
+        raise UsageError(message) from error
     with client:
         if not client.nthreads():
             raise UsageError(f"the Dask scheduler at {address} has no workers; start one with: dask worker {address}")

@@ -1,6 +1,6 @@
 """A claim, a pair and a flaw in words, as every text for people says them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from attacklab.auditing.flaws import NAMES, Flaw, flaw_of
@@ -28,17 +28,18 @@ def judged_text(finding: Finding) -> str:
     return f"judged at ε = {upper_text(judged_at.epsilon, 4)}, δ = {upper_text(judged_at.delta)}"
 
 
-def scope_text(finding: Finding) -> str:
-    """Return the inputs for which a claim is proved, as text; empty if it is not proved."""
-    return f"scope: {finding.scope}" if finding.verdict_in_scope != finding.verdict else ""
-
-
-def pair_text(finding: Finding) -> str:
-    """Return the two inputs of a finding and what makes them neighbours, as text; empty if it has none."""
-    if finding.pair is None:
-        return ""
-    relation = f" ({finding.pair['relation']})" if finding.pair["relation"] else ""
-    return f"pair{relation}: {inputs_text(finding)}"
+def detail_lines(finding: Finding) -> Iterator[str]:
+    """Yield lines on a finding: the scope and inputs of a proof, the event, the claim of several answers, the point."""
+    if finding.is_proof and finding.verdict_in_scope != finding.verdict:
+        yield f"scope: {finding.scope}"
+    if finding.is_proof and finding.pair is not None:
+        relation = f" ({finding.pair['relation']})" if finding.pair["relation"] else ""
+        yield f"pair{relation}: {inputs_text(finding)}"
+    if finding.shown.event:
+        yield f"event: {finding.shown.event}"
+    if claim_text(finding) != str(finding.claim):
+        yield f"claim: {claim_text(finding)}"
+    yield judged_text(finding)
 
 
 def inputs_text(finding: Finding) -> str:
@@ -71,14 +72,10 @@ def flaw_lines(finding: Finding) -> list[str]:
     """Return lines on the flaw that a refuted claim shows, its usual repair and where to read; else nothing."""
     if not finding.refutes or not finding.flaw:
         return []
-    known = flaw_of(finding)
-    if known is None:
-        return [f"flaw: {finding.flaw}"]
-    return [
-        f"flaw: {finding.flaw}",
-        f"usual repair: {repair_text(finding)}",
-        f"read: attacklab list {known.code}; {known.read[0]}",
-    ]
+    known, lines = flaw_of(finding), [f"flaw: {finding.flaw}"]
+    if known is not None:
+        lines += [f"usual repair: {repair_text(finding)}", f"read: attacklab list {known.code}; {known.read[0]}"]
+    return lines
 
 
 def repair_text(finding: Finding) -> str:

@@ -30,7 +30,6 @@ TEXTS, EVENTS = (
     tomllib.loads(resources.files("experiments.demo").joinpath(name).read_text("utf-8"))
     for name in ("texts.toml", "events.toml")
 )
-LANGUAGES = tuple(TEXTS)
 
 
 class Show(NamedTuple):

@@ -165,7 +165,7 @@ def failing(scale, sensitivity): raise KeyError(scale)
     [
         ("", 0, "gaussian_sigma(epsilon, delta, sensitivity)"),
         ("laplace_epsilon formulas.py:above", 0, "40 proved"),
-        ("laplace_epsilon formulas.py:nearest --json written", 0, "17 violated (17 by rounding alone), 23 proved"),
+        ("laplace_epsilon formulas.py:nearest --json written", 0, "17 violated by rounding alone, 23 proved"),
         ("laplace_epsilon formulas.py:half", 1, "is 2 times too small"),
         ("laplace_epsilon formulas.py:importing", "usage", "cannot be called: ModuleNotFoundError"),
         ("laplace_epsilon formulas.py:failing", 2, "the formula raised KeyError"),

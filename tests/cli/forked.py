@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
+import attacklab.auditing.first_outputs
+import attacklab.auditing.referee
 import attacklab.cli.audit
 import attacklab.cli.cases
 import attacklab.cli.list_

@@ -103,6 +103,9 @@ def histogram(records):
 
 def raising(answer, trials, rng):
     return [1 / 0 if answer and rng.random() < 0.9 else 1.0 for _ in range(trials)]
+
+def of_budget(epsilon: float):
+    return Target.noise(sound, epsilon=epsilon)
 '''
 
 SAMPLERS = f"""

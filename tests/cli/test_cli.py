@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from attacklab.attacks import ATTACKS
-from attacklab.cli import COMMANDS, audit
+from attacklab.auditing import referee
+from attacklab.cli import COMMANDS
 from attacklab.model.errors import ArithmeticModeError, LabFault, UsageError
 from attacklab.model.findings import Verdict, read_record
 from tests.cli.lines import ACCEPTS, SAMPLERS, TARGETS
@@ -105,7 +106,7 @@ def test_a_bug_ends_in_a_traceback_and_a_mistake_in_one_line_and_neither_as_a_re
     def failing(*_: Any, **__: Any) -> None:
         raise error
 
-    monkeypatch.setattr(audit, "audit", failing)
+    monkeypatch.setattr(referee, "audit", failing)
     status, out, err = attacklab("audit 'with space.py:target'")
     assert (status, out) == (2, "")
     assert err.startswith("Traceback ") if told is None else err == f"attacklab: {told}\n"
@@ -153,7 +154,9 @@ def checkout(folder: Path, own_experiments: Path) -> Path:
     assert folder == own_experiments
     (folder / "experiments" / "low_bits.py").write_text(EXPERIMENT)
     (folder / "experiments" / "targets").mkdir()
-    (folder / "experiments" / "targets" / "__init__.py").write_text(TARGETS)
+    (folder / "experiments" / "targets" / "__init__.py").write_text("from experiments.targets.own import *\n")
+    (folder / "experiments" / "targets" / "own.py").write_text(TARGETS.replace("def leaking", "@named\ndef leaking"))
+    (folder / "experiments" / "targets" / "other.py").write_text("@named\ndef not_offered(): ...\n")
     return folder
 
 
@@ -177,8 +180,9 @@ def test_run_writes_data_figures_and_page(checkout: Path) -> None:
 def test_list_in_a_checkout_shows_experiments_and_targets(attacklab: Any) -> None:
     status, out, err = attacklab("list")
     assert (status, err) == (0, "")
-    for word in ("low_bits", "Do the bits tell [one] from [two]?", "leaking", "Laplace noise of a textbook."):
+    for word in ("low_bits", "Do the bits tell [one] from [two]?", "targets:leaking", "Laplace noise of a textbook."):
         assert word in out
+    assert "not_offered" not in out
 
 
 @pytest.mark.usefixtures("checkout")

@@ -25,21 +25,31 @@ def test_a_command_is_summed_up_by_its_first_line_and_each_option_says_what_it_s
     assert all(getattr(parameter, "help", "") for parameter in parsed.get_params(parsed.context_class(parsed)))
 
 
-def test_the_help_imports_no_command_and_nothing_that_computes() -> None:
-    ours = ["attacklab.cli.audit", "attacklab.auditing.referee"]
-    heavy = ["numpy", "scipy", "gmpy2", "rich", "matplotlib", "distributed", *ours]
+COMPUTING = ["attacklab.attacks", "attacklab.auditing.referee", "scipy.special", "rich", "matplotlib", "distributed"]
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "told", "others"),
+    [
+        ("--help", 0, "audit", ["numpy", "scipy", "gmpy2", "attacklab.cli.audit"]),
+        ("audit __init__.py:typo --kind noise --epsilon 1", 2, "__init__.py has no 'typo'", ["hypothesis", "asyncio"]),
+    ],
+)
+def test_what_must_answer_at_once_imports_nothing_that_computes(
+    line: str, status: int, told: str, others: list[str]
+) -> None:
     code = f"""
 import sys
 from attacklab.cli import main
-sys.argv = ["attacklab", "--help"]
+sys.argv = {["attacklab", *line.split()]}
 try:
     main()
 finally:
-    print([name for name in {heavy} if name in sys.modules], file=sys.stderr)
+    print([name for name in {COMPUTING + others} if name in sys.modules], file=sys.stderr)
 """
-    done = run([sys.executable, "-c", code])
-    assert (done.returncode, done.stderr.strip()) == (0, "[]")
-    assert "audit" in done.stdout
+    done = run([sys.executable, "-c", code], Path(__file__).parent)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (status, "[]")
+    assert told in done.stdout + done.stderr
 
 
 def test_an_audit_does_not_import_what_only_others_need_or_what_takes_long() -> None:
@@ -94,7 +104,7 @@ def test_a_file_without_a_name_lists_what_looks_like_a_mechanism_and_runs_nothin
     Path("listed.py").write_text(f"{LISTED}\nraise SystemExit\n")
     status, out, err = attacklab("audit listed.py")
     assert (status, err.count("\n")) == (2, 1)
-    assert "name a mechanism of listed.py; these look like one" in err
+    assert "name a mechanism of listed.py, as in listed.py:NAME; these look like one" in err
     assert out.splitlines() == [
         "attacklab audit listed.py:noisy --kind noise --epsilon EPSILON",
         "attacklab audit listed.py:mean --kind dataset --pairs PAIRS.json --epsilon EPSILON",
@@ -103,7 +113,7 @@ def test_a_file_without_a_name_lists_what_looks_like_a_mechanism_and_runs_nothin
         "attacklab audit listed.py:target",
     ]
     Path("empty.py").write_text("x = 1\n")
-    assert "empty.py has nothing that looks like a mechanism; name a function of it" in attacklab("audit empty.py")[2]
+    assert "name a mechanism of empty.py, as in empty.py:NAME; nothing looks" in attacklab("audit empty.py")[2]
 
 
 def test_a_function_of_one_number_needs_no_kind_and_another_does(attacklab: Any) -> None:

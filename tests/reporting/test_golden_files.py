@@ -37,7 +37,7 @@ def test_a_screen_has_fifteen_lines_at_most_of_eighty_columns_and_begins_with_it
 
 
 def test_an_error_counts_beside_a_known_flaw() -> None:
-    assert Settings(ignore=frozenset({"AL04"})).status_of((LOW_BITS, RAISES)) is Status.FAILED
+    assert Settings(known=frozenset({"AL04"})).status_of((LOW_BITS, RAISES)) is Status.FAILED
 
 
 def test_a_command_over_several_lines_is_read_by_a_shell_as_one() -> None:
