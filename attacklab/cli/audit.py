@@ -25,7 +25,6 @@ from attacklab.model.stage import Stage
 
 TRIALS = f"Most outputs of each input [default: {DEFAULT_TRIALS}; more where those may refute the claim]"
 WORKERS = "Number of processes, or a Dask scheduler such as tcp://host:8786 [default: 1; more after 10 s]"
-STRONGEST = "Show the strongest finding of this attack [default: of all]"
 BASELINE = "File of an earlier --json; the flaws in it are shown, and only new ones fail"
 
 
@@ -90,6 +89,8 @@ def _findings(
         finding = stability(loaded, seed=options["seed"])
         replay = f"attacklab audit {spec} --seed {options['seed']}"
         return [replace(finding, spec=spec if finding.refutes else "", replay=replay)]
+    import scipy.special  # noqa: F401 - before the target is called, which may change where packages are looked for
+
     from attacklab.attacks import ALL_ATTACKS, ATTACKS, AlignmentAttack
     from attacklab.auditing.first_outputs import without_variety
     from attacklab.auditing.referee import audit
@@ -113,7 +114,7 @@ def _findings(
 
 def poc(
     findings: Annotated[Path, typer.Argument(metavar="FINDINGS.json", help="What attacklab audit --json wrote")],
-    attack: Annotated[str | None, typer.Option(metavar="NAME", help=STRONGEST)] = None,
+    attack: Annotated[str | None, typer.Option(metavar="NAME", help="Look at findings of this attack only")] = None,
 ) -> None:
     """Write a finding as one script that shows it to a maintainer."""
     from attacklab.reporting.poc import chosen_finding, proof_of_concept  # here, because scripts import it themselves

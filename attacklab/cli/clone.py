@@ -26,7 +26,6 @@ from attacklab.reporting.pages import require_index, write_index
 
 Language: TypeAlias = Annotated[Literal["en", "zh"], Option(help="en for English, zh for Chinese")]
 NAMES = "Experiments, or corpus for all about the lab itself [default: all others]"
-FLAWS = "What to show [default: all, one after another]"
 HANDED_IN = "An attack, a repair or a verdict to judge [default: list the mechanisms]"
 
 
@@ -85,7 +84,7 @@ def _run(chosen: Sequence[Experiment], settings: Settings, output: Path) -> Iter
 
 
 def demo(
-    flaws: Annotated[list[str] | None, Argument(metavar="FLAW", help=FLAWS)] = None,
+    flaws: Annotated[list[str] | None, Argument(metavar="FLAW", help="What to show [default: all in turn]")] = None,
     language: Language = "en",
     seed: Seed = 0,
 ) -> None:

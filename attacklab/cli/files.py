@@ -14,7 +14,7 @@ import typer
 
 from attacklab.model.errors import UsageError
 from attacklab.model.files import require_writable, write_whole
-from attacklab.model.findings import Finding, record, to_text
+from attacklab.model.findings import Finding, environment, record, to_text
 from attacklab.reporting.sarif import Place, sarif_log
 
 STANDARD_OUTPUT = Path("/dev/stdout")
@@ -36,6 +36,7 @@ class Files:
         A file that cannot be written, or that two options name, is a UsageError.
         """
         self.folder = Path.cwd()
+        environment()  # before a target runs, which may change where packages are looked for
         self._files = {f"--{name}": file for name, file in options.items() if file is not None}
         if self._files.get("--json") == Path("-"):
             self._files["--json"] = STANDARD_OUTPUT

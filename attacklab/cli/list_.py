@@ -31,10 +31,9 @@ def command(
     json: Annotated[bool, typer.Option("--json", help="Write the list to standard output, as JSON")] = False,
 ) -> None:
     """List what there is to attack or run; explain a flaw."""
-    flaws = {key: flaw for flaw in catalogue().values() for key in (flaw.name, flaw.code)}
+    flaws: dict[str, Any] = {key: flaw for flaw in catalogue().values() for key in (flaw.name, flaw.code)}
     if name is not None and name not in SECTIONS:
-        known: dict[str, Any] = {**dict.fromkeys(SECTIONS), **flaws}
-        _explain(by_name(name, known, "list or flaw"))
+        _explain(by_name(name, {**dict.fromkeys(SECTIONS), **flaws}, "list or flaw"))
         return
     listed = {section: rows for section in ([name] if name else SECTIONS) if (rows := list(SECTIONS[section]()))}
     if json:

@@ -111,24 +111,15 @@ def load_experiments(root: Path) -> dict[str, Experiment]:
         ValueError: there are no experiments here, or one of them lacks a required name or cannot be imported.
     """
     lab = enter_lab(root)
-    loaded = {
-        name: load_experiment(lab, package, name) for package in (FOLDER, CORPUS) for name in _names(lab / package)
-    }
+    files = [file for package in (FOLDER, CORPUS) for file in sorted((lab / package).glob("*.py")) if file.is_file()]
+    loaded = {file.stem: _experiment(lab, file.parent.name, file.stem) for file in files if file.stem != "__init__"}
     if not loaded:
         raise UsageError(f"no experiment in {FOLDER}/; add a module NAME.py to it")
     return loaded
 
 
-def _names(folder: Path) -> list[str]:
-    return sorted(path.stem for path in folder.glob("*.py") if path.is_file() and path.stem != "__init__")
-
-
-def load_experiment(root: Path, package: str, name: str) -> Experiment:
-    """Load one experiment of the lab at `root`, which is importable.
-
-    Raises:
-        UsageError: the module lacks a required name or cannot be imported.
-    """
+def _experiment(root: Path, package: str, name: str) -> Experiment:
+    """Load one experiment of the lab at `root`, which is importable."""
     try:
         module = importlib.import_module(f"{package}.{name}")
     except ImportError as error:
