@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
-from unittest import mock
 
 import numpy as np
 
@@ -31,6 +30,8 @@ def _drawing_from(rng: np.random.Generator) -> Iterator[None]:
     state = np.random.get_state(legacy=False)
     np.random.seed(rng.integers(1 << 32, size=4))
     try:
+        from unittest import mock  # here, because it takes long to import, and `attacklab list` imports this module
+
         with mock.patch("random._urandom", rng.bytes):
             yield
     finally:
