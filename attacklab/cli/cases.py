@@ -48,7 +48,7 @@ def calibrate(
     """Hold a formula for noise to certified bounds."""
     if about is None:
         for entry in QUANTITIES:
-            typer.echo(f"{entry.signature}: {entry.meaning}; unsafe where {entry.unsafe}")
+            console().print(f"{entry.signature}: {entry.meaning}; unsafe where {entry.unsafe}")
         return
     known = quantity(about)
     if target is None:

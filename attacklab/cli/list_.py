@@ -42,7 +42,7 @@ def command(
     for section, rows in listed.items():
         _print(section, rows)
     if name is None and not is_lab(Path.cwd()):
-        typer.echo("\nIn a checkout of the lab, targets and experiments are listed too.")
+        console().print("\nIn a checkout of the lab, targets and experiments are listed too.")
 
 
 def _attacks() -> Iterator[dict[str, str]]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from attacklab.model.errors import UsageError, UsageTypeError
+from attacklab.model.files import require_writable, write_whole
 from attacklab.pytest_plugin.options import OPTIONS
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ FIXTURE = "dp_audit"
 PROOF = "dp_prove"
 CLAIM = "dp_claim"
 CLAIM_ARGUMENTS = "epsilon=, delta=, rho=, mu=, rdp=, claim=, sensitivity=, bounds=, kind=, relation=, domain=, pairs="
-KINDS_OF_CLAIM = ("epsilon", "rho", "mu", "rdp", "claim")
 
 
 @dataclass(eq=False)
@@ -66,12 +66,12 @@ class _Run:
         """Write the files that were asked for."""
         if self.json is None and self.sarif is None:
             return
-        from attacklab.pytest_plugin.report import record_of, sarif_of, to_text, write_whole
+        from attacklab.pytest_plugin.report import record_of, sarif_of, to_text
 
-        made = ((self.json, record_of), (self.sarif, sarif_of))
-        for path, make in ((path, make) for path, make in made if path is not None):
+        for path, make in ((self.json, record_of), (self.sarif, sarif_of)):
             try:  # from where pytest was started: a test may have gone elsewhere
-                write_whole(session.config.invocation_params.dir / path, to_text(make(self.in_order())))
+                if path is not None:
+                    write_whole(session.config.invocation_params.dir / path, to_text(make(self.in_order())))
             except OSError as error:
                 self.unwritten.append(f"cannot write to {path}: {error.strerror}")
                 session.exitstatus = pytest.ExitCode.USAGE_ERROR
@@ -121,13 +121,11 @@ def pytest_configure(config: pytest.Config) -> None:
     run = _Run(**{option.name.removeprefix("dp_"): option.value(config) for option in OPTIONS})
     if not hasattr(config, "workerinput"):
         for option, path in (("--dp-json", run.json), ("--dp-sarif", run.sarif)):
-            if path is not None:
-                from attacklab.model.files import require_writable
-
-                try:
+            try:
+                if path is not None:
                     require_writable(path)
-                except UsageError as error:
-                    raise pytest.UsageError(f"{option}: {error}") from error
+            except UsageError as error:
+                raise pytest.UsageError(f"{option}: {error}") from error
         config.pluginmanager.register(run, "attacklab-run")
     if run.attacks:
         _registered(run.attacks)
@@ -218,14 +216,12 @@ def _audited(
     if attacks is not None and not attacks:
         raise UsageError(f"{FIXTURE} was given no attacks; leave attacks= out to run the registered ones")
     alpha = run.alpha / len(run.audits)
-    constant = without_variety(claimed, seed)
-    if constant is not None:
+    if constant := without_variety(claimed, seed):
         return _test_of(item, [constant], alpha=alpha, trials=0, seed=seed)
 
     def again(attack: Attack, trials: int, share: float) -> str:
-        if has_own_attacks:  # the command line knows only the registered ones, so the whole test runs again
-            return run.replay(item.nodeid, trials, alpha, None)
-        return run.replay(item.nodeid, trials, share, attack.name)
+        # the command line knows only the registered attacks; with others the whole test runs again
+        return run.replay(item.nodeid, trials, *((alpha, None) if has_own_attacks else (share, attack.name)))
 
     chosen = attacks if has_own_attacks else _registered(run.attacks)
     budget: dict[str, Any] = {"seconds": run.seconds} if run.trials is None else {"trials": run.trials}
@@ -247,9 +243,9 @@ def _proved(
     claimed = _claimed(item, target, PROOF)
     if isinstance(claimed, Stage):
         raise UsageTypeError(f"{claimed.name} is a stage, which draws nothing, so it has no law; give it to {FIXTURE}")
-    if inputs is not None:
-        return _test_of(item, [prove(claimed, inputs=inputs, seconds=seconds)])
-    return _test_of(item, prove_all(claimed, seconds=seconds))
+    if inputs is None:
+        return _test_of(item, prove_all(claimed, seconds=seconds))
+    return _test_of(item, [prove(claimed, inputs=inputs, seconds=seconds)])
 
 
 def _test_of(item: pytest.Item, findings: Sequence[Finding], **settings: Any) -> AuditedTest:
@@ -280,7 +276,7 @@ def _claimed(item: pytest.Item, target: Target | Stage | Release | Sampler, fixt
     if not callable(target):
         function = "sampler" if fixture == PROOF else "release function"
         raise UsageTypeError(f"{fixture} takes a Target or a {function}, not {target!r}")
-    named = next((name for name in KINDS_OF_CLAIM if name in mark), None)
+    named = next((name for name in ("epsilon", *CLAIM_PARAMETERS, "claim") if name in mark), None)
     if named is None:
         raise UsageTypeError(f"a function needs a claim; mark the test {CLAIM}(epsilon=...), or pass a Target")
     if named in CLAIM_PARAMETERS:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from attacklab.model.files import write_whole as write_whole
 from attacklab.model.findings import Finding, Verdict, decisive, record
 from attacklab.model.findings import to_text as to_text
 from attacklab.model.plain_text import plain
