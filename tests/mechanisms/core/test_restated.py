@@ -30,6 +30,8 @@ LAPLACE = Noisy(ANSWER, DiscreteLaplace(Fraction(2)))
 CHOICE, FLIPPED = Select(Utilities(), ONE), PermuteAndFlip(Utilities(), ONE)
 CONCENTRATED = Select(Utilities(), ONE, concentrated=True)
 HAIR = Fraction(1, 10**7)
+ZCDP = ((2.0, 30), (0.5, 1), (64.0, 99), (2.0**-10, 0.5), (2.0**-20, 0.02))
+"""ρ, and an ε that it is converted to."""
 
 
 def normal_delta(epsilon: float, mu: float) -> Fraction:
@@ -94,7 +96,7 @@ LEAST: list[tuple[Mechanism, Claim]] = [
     (LAPLACE, ZeroConcentratedDP(Fraction(1, 8))),
     (Both((CHOICE, CHOICE)), ApproximateDP(Fraction(2))),
     (Both((CONCENTRATED, FLIPPED)), ZeroConcentratedDP(Fraction(5, 8))),
-    *((twice(rho), ApproximateDP(e, zcdp_delta(rho, e))) for rho, e in ((2.0, 30), (0.5, 1), (2.0**-10, 0.5))),
+    *((twice(rho), ApproximateDP(e, zcdp_delta(rho, e))) for rho, e in ZCDP),
 ]
 """Mechanisms and claims that are the least of their kind that are seen."""
 
