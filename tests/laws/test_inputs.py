@@ -81,11 +81,12 @@ def all_with_zeros(most: int, values: list[float]) -> list[Any]:
 
 
 @pytest.mark.parametrize("relation", [Relation.ADD_REMOVE, Relation.SUBSTITUTE])
-@pytest.mark.parametrize("values", [[0.0, -0.0, 2.5], ["a", "b", "ab"]])
+@pytest.mark.parametrize("values", [[0.0, -0.0, 2.5], [1.0, 2.5], ["a", "b", "ab"]])
 def test_neighbours_among_databases_are_those_that_the_constructor_of_pairs_accepts(
     relation: Relation, values: list[Any]
 ) -> None:
-    inputs = all_databases(3, ["0", *values])[:60] if "a" in values else all_with_zeros(3, values)
+    whole = [np.array([1] * size) for size in (1, 2, 3)]  # the records 1 and 1.0 are the same
+    inputs = all_databases(3, ["0", *values])[:60] if "a" in values else [*all_with_zeros(3, values), *whole]
     target = Target.dataset(never, epsilon=1.0, relation=relation)
 
     def accepted(one: Any, other: Any) -> bool:

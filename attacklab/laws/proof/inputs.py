@@ -43,13 +43,9 @@ def neighbours_among(target: Target, inputs: Sequence[Any]) -> list[Places]:
             f"{target.name} does not say which datasets are neighbours; give --relation, or a domain with a shape"
         )
     known = RELATIONS if shape is None else shape.relations
-    return [places for relation in known if target.relation in (None, relation) for places in _by(relation, inputs)]
-
-
-def _by(relation: Relation, inputs: Sequence[Any]) -> Iterator[Places]:
-    """Yield the pairs of datasets that differ in one record, which is deleted or replaced, as `relation` says."""
-    apart = _one_deleted if relation is Relation.ADD_REMOVE else _one_replaced
-    yield from ((*places, relation) for places in apart(inputs))
+    apart = {Relation.ADD_REMOVE: _one_deleted, Relation.SUBSTITUTE: _one_replaced}
+    meant = [relation for relation in known if target.relation in (None, relation)]
+    return [(*places, relation) for relation in meant for places in apart[relation](inputs)]
 
 
 def _answers(target: Target, inputs: Sequence[Any]) -> Iterator[tuple[int, int]]:
@@ -96,10 +92,12 @@ def _tried(target: Target, inputs: Sequence[Any]) -> Iterator[Places]:
 
 def _one_deleted(inputs: Sequence[Any]) -> Iterator[tuple[int, int]]:
     keys = [tuple(map(_key, input_.tolist())) for input_ in inputs]
-    places = {key: place for place, key in enumerate(keys)}
+    places: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+    for place, key in enumerate(keys):
+        places[key].append(place)  # several, where one has 1 and another 1.0
     for longer, key in enumerate(keys):
-        shorter = {places.get(key[:gone] + key[gone + 1 :]) for gone in range(len(key))}
-        yield from ((place, longer) for place in sorted(place for place in shorter if place is not None))
+        shorter = {key[:gone] + key[gone + 1 :] for gone in range(len(key))}
+        yield from ((place, longer) for place in sorted(place for rest in shorter for place in places.get(rest, ())))
 
 
 def _one_replaced(inputs: Sequence[Any]) -> Iterator[tuple[int, int]]:
