@@ -205,8 +205,7 @@ def integer_cast(target: Target, probe: Probe) -> Iterator[Scenario]:
         moved = functools.cache(partial(_moved, probe, answer, doubles))
         noise = SPREADS * max(_spread(outputs), target.sensitivity)
         ways = [_heights(target, sign, step) for sign in (1, -1)]
-        jumps = (_jump(moved, heights, float(step), noise) for heights in ways)
-        jump = next((jump for jump in jumps if jump is not None), None)
+        jump = _jump(moved, ways, float(step), noise)
         is_of_integers = isinstance(answer(1), int)
         make = NeighbouringPair.integers if is_of_integers else NeighbouringPair.answers
         pair_of = partial(make, sensitivity=target.sensitivity)
@@ -350,8 +349,8 @@ def _spread(outputs: Outputs) -> float:
     return float(np.subtract(*np.quantile(values, (0.75, 0.25)))) if values.size else 0.0
 
 
-def _jump(moved: Callable[..., float], heights: Iterable[int], step: float, noise: float) -> int | None:
-    """Return a k at which typical outputs jump from k steps to k + 1, near the first two heights that they left."""
+def _jump(moved: Callable[..., float], ways: Iterable[Iterable[int]], step: float, noise: float) -> int | None:
+    """Return a k at which typical outputs jump from k steps to k + 1, near the first two heights left on each way."""
 
     def excess(low: int, high: int) -> float:
         """How much further outputs move between two answers than the answers; 0 if that is not known."""
@@ -359,9 +358,11 @@ def _jump(moved: Callable[..., float], heights: Iterable[int], step: float, nois
         further = abs(moved(high) - moved(low) + rise) - rise
         return 0.0 if math.isnan(further) else further
 
-    answered_ = itertools.takewhile(lambda height: not math.isnan(moved(height)), heights)
-    left = (height for height in answered_ if not abs(moved(height) - moved(0)) <= noise)
-    for height in itertools.islice(left, 2):
+    def is_left(height: int) -> bool:
+        return not abs(moved(height) - moved(0)) <= noise
+
+    taken = (itertools.takewhile(lambda height: not math.isnan(moved(height)), heights) for heights in ways)
+    for height in itertools.chain.from_iterable(itertools.islice(filter(is_left, heights), 2) for heights in taken):
         for width in (1 << power for power in range(abs(height).bit_length())):
             for low in (height + width // 2, height - width):
                 high = low + max(1, width // 2)

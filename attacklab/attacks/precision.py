@@ -95,7 +95,7 @@ class Precision(OfKinds, kinds=set(Kind) - {Kind.SELECTION}):
         outputs = answered(probe, origin(target), PROBED)
         released = inferred(outputs)
         yield pairs_with_answers(target, (0.0, released.form.at_most(target.sensitivity)))
-        yield _of_neighbouring_floats(target, _median(outputs, released), released.form)
+        yield _of_neighbouring_floats(target, outputs, released)
 
 
 def reachable(
@@ -152,19 +152,13 @@ def _models(view: View) -> tuple[Model, ...]:
     return tuple(model for form, model in MODELS.items() if form is None or form.significand_bits < bits)
 
 
-def _median(outputs: Outputs, released: Released) -> float:
-    """Return the median of the outputs' absolute values; 0 if they are integers, or if the median is not finite."""
-    numbers = released.numbers(outputs).astype(np.float64)
-    median = float(np.median(np.abs(numbers))) if outputs.dtype.kind != "i" else 0.0
-    return median if math.isfinite(median) else 0.0
-
-
-def _of_neighbouring_floats(target: Target, median: float, released: Format) -> Iterator[Known]:
-    """Yield the pair of the power of two nearest to the median and the next number below it, if they are neighbours."""
-    if not median:
+def _of_neighbouring_floats(target: Target, outputs: Outputs, released: Released) -> Iterator[Known]:
+    """Yield the power of two nearest to the median size of outputs and the number below it, if they are neighbours."""
+    median = float(np.median(np.abs(released.numbers(outputs).astype(np.float64))))
+    if outputs.dtype.kind == "i" or not 0 < median < math.inf:
         return
-    power = released.rounded(np.array([2.0 ** round(math.log2(median))]))
-    first, second = float(power[0]), float(released.next_below(power)[0])
+    power = released.form.rounded(np.array([2.0 ** round(math.log2(median))]))
+    first, second = float(power[0]), float(released.form.next_below(power)[0])
     if first - second <= target.sensitivity:
         pair, *answers = pair_of_answers(target, first, second)
         yield pair, (answers[0], answers[1])

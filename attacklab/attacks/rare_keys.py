@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from attacklab.attacks.base import Event, FunctionAttack, Probe, Scenario, dataset_pairs
 from attacklab.attacks.failures import probed
 from attacklab.attacks.features.values import Parts, opened
-from attacklab.model.neighbours import NeighbouringPair, as_array
+from attacklab.model.neighbours import as_array
 from attacklab.model.targets import Kind, Outputs, Target
 
 MOST_PAIRS = 64  # how many pairs are searched for a key
@@ -42,12 +42,8 @@ def rare_keys(target: Target, probe: Probe) -> Iterator[Scenario]:
         outputs = probed(probe, pair.first)
         if outputs is not None and outputs.dtype == object and any(map(_may_hold_keys, outputs)):
             words, key = f"the output holds {alone[0]!r}", alone[0]
-            yield Scenario(_with(pair, key in first), (Event(words, partial(_hold, key=key)),))
+            yield Scenario(pair if key in first else pair.swapped(), (Event(words, partial(_hold, key=key)),))
         return
-
-
-def _with(pair: NeighbouringPair, has_first: bool) -> NeighbouringPair:
-    return pair if has_first else pair.swapped()
 
 
 def _names(value: Any, depth: int) -> frozenset[str | int]:

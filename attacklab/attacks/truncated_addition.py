@@ -130,17 +130,10 @@ class TruncatedAddition(OfKinds, kinds={Kind.SELECTION}):
         Raises:
             OutsideDomain: the target's domain has no such pair.
         """
-        gap = power_of_two_within(target.sensitivity)
-        nats = target.claim.nominal.epsilon / 2 * (gap / target.sensitivity)
-        # Just below e^(−nats·depth) = 2^−bits, half a unit in the last place of a sum that starts at 1.
-        parts = 1 if whole_only(target) else 16
-        depth = math.ceil(parts * accumulator.significand_bits * math.log(2) / nats) / parts * gap
-        counted = np.full(light_outcomes + 1, gap - depth)
-        counted[0] = -gap
-        lost = np.full(light_outcomes + 1, -depth)
-        lost[0] = 0.0
-        pair = NeighbouringPair.utilities(counted, lost, sensitivity=target.sensitivity)
-        return Scenario(target.adapted(pair), (LIGHT,))
+        scale = _Scale.of(target)
+        # Just below 2^−bits, half a unit in the last place of a sum that starts at 1.
+        depth = scale.units(accumulator.significand_bits * math.log(2)) - scale.parts
+        return Scenario(scale.astride(np.full(light_outcomes, depth)), (LIGHT,))
 
     def _searched(self, scale: _Scale, probe: Probe) -> Iterator[Scenario]:
         clearest, noisy = 0.0, False

@@ -31,6 +31,13 @@ class Unmeasurable(UsageError):
     """An output that the metric cannot measure."""
 
 
+class Raised(str):
+    """The output of a call that raised. Its distance is 0 from any other such output, and infinite from all others."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
 def powered_distance(first: Any, second: Any, metric: Metric) -> Distance:
     """Return the distance between two outputs; for l2 its square, which is rational.
 
@@ -43,6 +50,9 @@ def powered_distance(first: Any, second: Any, metric: Metric) -> Distance:
     Raises:
         Unmeasurable: an output has a form that the metric does not measure.
     """
+    raised = [isinstance(output, Raised) for output in (first, second)]
+    if any(raised):
+        return Fraction(0) if all(raised) else math.inf
     read = _records if metric is Metric.SYMMETRIC else _numbers
     (form, left), (other, right) = read(first, metric), read(second, metric)
     if form != other:

@@ -47,7 +47,7 @@ from attacklab.model.neighbours import NeighbouringPair
 from attacklab.model.stage import Stage
 from attacklab.processes.fresh import CannotBeSent, run_in_fresh_processes
 from attacklab.processes.programs import NoAnswer, TooLate
-from attacklab.stages.distances import Distance, Unmeasurable, powered_distance
+from attacklab.stages.distances import Distance, Raised, Unmeasurable, powered_distance
 from attacklab.stages.inputs import (
     Chain,
     Neighbours,
@@ -82,13 +82,6 @@ ROUNDING = Fraction(1, 10**6)
 FLAW = "one record moves the stage further than it claims"
 ROUNDED = "rounding moves the stage further than it claims"
 UNSTEADY = "it gave two outputs of one input: a stage has no noise and no memory; declare a release by its kind"
-
-
-class Raised(str):
-    """The output of a call that raised. Its distance is 0 from any other such output, and infinite from all others."""
-
-    __slots__ = ()
-    __repr__ = str.__str__
 
 
 @dataclass
@@ -138,22 +131,15 @@ class _Study:
         """
         if self.notes is not None:
             os.pwrite(self.notes, cloudpickle.dumps((pair, self.tried, self.worst)), 0)
-        started = self.elapsed
+        started, metric = self.elapsed, self.stage.claim.metric
         outputs = [self.output(side) for side in pair]
         if self.elapsed - started > SLOW:
             self.largest = min(self.largest, max(map(len, pair)))
         for side, output in zip(pair, outputs, strict=True):
             self.answered |= not isinstance(output, Raised)
-            if len(side) <= 4 and self.distance(self.seen.setdefault(repr(side), output), output):
+            if len(side) <= 4 and powered_distance(self.seen.setdefault(repr(side), output), output, metric):
                 raise Unmeasurable(UNSTEADY)
-        return self.distance(*outputs)
-
-    def distance(self, first: Any, second: Any) -> Distance:
-        """Return the distance between two outputs, squared for l2: 0 if both calls raised, infinite if one did."""
-        raised = [isinstance(output, Raised) for output in (first, second)]
-        if any(raised):
-            return Fraction(0) if all(raised) else math.inf
-        return powered_distance(first, second, self.stage.claim.metric)
+        return powered_distance(outputs[0], outputs[1], metric)
 
     def look_at(self, pair: Neighbours) -> Distance:
         """Try a pair, keep it if its outputs lie furthest apart so far, and return their distance, squared for l2."""
@@ -292,7 +278,7 @@ def _declared(stage: Stage) -> Iterator[Neighbours]:
 
 def _search(study: _Study) -> None:
     """Bisect chains of neighbours, try the pairs of `inputs`, and let Hypothesis look for larger distances."""
-    stage, values = study.stage, values_of(study.stage)
+    stage = study.stage
     bound, ends = stage.claim.bound * (1 + study.relax), study.elapsed + study.seconds / 10
     for chain, places in chains(stage):
 
@@ -306,7 +292,12 @@ def _search(study: _Study) -> None:
                 step = steepest_step(change, start, end)
                 study.look_at((chain(step + 1), chain(step)))
     study.look_at_all(itertools.islice(neighbours(stage, study.seed), MOST_PAIRS))
+    _draw(study, values_of(stage))
 
+
+def _draw(study: _Study, values: list[Any]) -> None:
+    """Let Hypothesis draw datasets of these values, and numbers between them, towards larger distances."""
+    stage = study.stage
     least, most = max(stage.sizes[0], 1), min(stage.sizes[1] - stage.claim.changes, MOST_DRAWN)
     if least > most or study.spent:
         return
@@ -335,25 +326,25 @@ def _search(study: _Study) -> None:
 
 def _violated(study: _Study, distance: Distance, pair: Neighbours) -> Finding:
     """Simplify a pair that breaks the claim, run it once more, and return the finding."""
-    stage, bound, pair = study.stage, study.stage.claim.bound, _shrunk(study, distance, pair)
+    stage, claim, pair = study.stage, study.stage.claim, _shrunk(study, distance, pair)
     outputs = [study.output(side) for side in pair]
-    distance = study.distance(outputs[0], outputs[1])
-    again = [study.distance(study.output(side), output) for side, output in zip(pair, outputs, strict=True)]
+    distance = powered_distance(outputs[0], outputs[1], claim.metric)
+    again = [powered_distance(study.output(side), seen, claim.metric) for side, seen in zip(pair, outputs, strict=True)]
     if distance <= study.allowed or any(again):
         raise Unmeasurable(UNSTEADY)
     plain = _plain(study, distance)
-    flaw, apart, loss = _told(plain, bound)
+    flaw, apart, loss = _told(plain, claim.bound)
     inputs = [stage.dataset(side) for side in pair]
     gives = ", ".join(f"{_text(input_)} gives {_text(output)}" for input_, output in zip(inputs, outputs, strict=True))
     return study.finding(
         Verdict.VIOLATED,
-        f"{gives}: {apart} apart, claimed are at most {number_text(bound)}; {loss}",
+        f"{gives}: {apart} apart, claimed are at most {number_text(claim.bound)}; {loss}",
         pair=described_pair(NeighbouringPair(inputs[0], inputs[1], stage.relation)),
         flaw=flaw,
         evidence=Counterexample(
             outputs=(_exact_text(outputs[0]), _exact_text(outputs[1])),
             distance="infinite" if plain == math.inf else str(plain),
-            claimed=str(bound),
+            claimed=str(claim.bound),
             apart=f"{apart} apart",
             **_place(stage),
         ),

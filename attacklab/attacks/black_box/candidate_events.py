@@ -84,29 +84,17 @@ def candidate_events(
     Raises:
         NotUnderstood: an output cannot be taken apart.
     """
+    learning, ranking = _halves(first, second)
+    ranks: list[Ranking] = [partial(_clarity, claims=claims)]
     if proving:
-        best = _proving(first, second, claims[0].delta)
-    else:
-        best = _refuting(first, second, partial(_clarity, claims=claims), most)
+        ranks = [partial(_promised, delta=claims[0].delta, rarity=rarity) for rarity in RARITIES]
+    clearest = _clearest(learned_scores(learning, ranking), learning, ranking, ranks)
+    kept = (ranked for of_rank in clearest for ranked in of_rank[: EACH if proving else most])
+    by_hits = {ranked.hits: ranked for ranked in sorted(kept, key=lambda ranked: -ranked.clarity)}
+    best = _learned_again(list(by_hits.values()), learning, ranking)
     if not best:  # all outputs are alike, and that is all there is to bet on
         return [Candidate(_interval(IS_FAILURE, 0.0, 0.0), -math.inf)]
     return [Candidate(_interval(ranked.score, ranked.low, ranked.high), ranked.clarity) for ranked in best]
-
-
-def _refuting(first: Outputs, second: Outputs, rank: Ranking, most: int) -> list[_Ranked]:
-    """Return the events of the best-ranked scores, learned again from all outputs."""
-    learning, ranking = _halves(first, second)
-    (clearest,) = _clearest(learned_scores(learning, ranking), learning, ranking, [rank])
-    return _learned_again(clearest[:most], learning, ranking)
-
-
-def _proving(first: Outputs, second: Outputs, delta: float) -> list[_Ranked]:
-    """Return the events that promise the largest ε, common ones and rarer ones, learned again from all outputs."""
-    learning, ranking = _halves(first, second)
-    ranks = [partial(_promised, delta=delta, rarity=rarity) for rarity in RARITIES]
-    clearest = _clearest(learned_scores(learning, ranking), learning, ranking, ranks)
-    best = sorted((ranked for kept in clearest for ranked in kept[:EACH]), key=lambda ranked: -ranked.clarity)
-    return _learned_again(list({ranked.hits: ranked for ranked in best}.values()), learning, ranking)
 
 
 def _learned_again(events: Sequence[_Ranked], learning: Learning, ranking: Learning) -> list[_Ranked]:
