@@ -2,7 +2,7 @@
 
 An attack picks inputs on which the flaw that it looks for would show. That the claim is refuted there supports the flaw
 only if the claim is not refuted just as well where the flaw cannot be: if the noise is too small, a large integer or a
-record far outside its bounds tells no more than any other input.
+record far outside its bounds tells no more than any other input. Nor is an output impossible that both inputs give.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
+
 from attacklab.attacks import INTEGER_CAST, MISSING_CLIP, SPECIAL_VALUES, SUM_SENSITIVITY, BlackBox
-from attacklab.auditing.flaws import explained
+from attacklab.auditing.flaws import NAMES, explained
 from attacklab.auditing.statistics.betting import evidence
 from attacklab.model.findings import FAILURE, TOO_LITTLE, VALUE_OF_TEXT, Certificate, Finding, Laws
 from attacklab.model.targets import Target
@@ -28,6 +30,11 @@ UNKNOWN = 400.0
 
 ON_EXTREMES = frozenset(attack.name for attack in (INTEGER_CAST, MISSING_CLIP, SPECIAL_VALUES, SUM_SENSITIVITY))
 """The names of attacks on flaws that show on unusual inputs only. Too little noise shows in the same events."""
+
+ON_IMPOSSIBLE = frozenset(
+    ("zero_rounding", "truncated_addition", "score_overflow", "low_bit_laplace", "low_bit_gaussian")
+)
+"""The names of attacks on flaws by which one input cannot give, or almost never gives, an output of the other."""
 
 
 def extremeness(pair: Mapping[str, Any] | None) -> float:
@@ -57,7 +64,10 @@ def best(findings: Sequence[Finding]) -> Finding | None:
 
 def supported(findings: Sequence[Finding], target: Target) -> list[Finding]:
     """Return the findings of one audit, each with the flaw that they support together and the call that repairs it."""
-    named = [replace(finding, flaw=TOO_LITTLE) if _is_on_ordinary_inputs(finding) else finding for finding in findings]
+    named = [
+        replace(finding, flaw=TOO_LITTLE) if _is_on_ordinary_inputs(finding) or _is_possible(finding) else finding
+        for finding in findings
+    ]
     if any(finding.flaw == TOO_LITTLE and _is_plain(finding.pair) for finding in named):
         named = [replace(finding, flaw=TOO_LITTLE) if _is_on_extremes(finding) else finding for finding in named]
     return [explained(finding, target) for finding in named]
@@ -82,6 +92,17 @@ def _is_on_extremes(finding: Finding) -> bool:
 def _is_on_ordinary_inputs(finding: Finding) -> bool:
     """Whether a finding of the attack on special values refutes the claim, but on ordinary inputs."""
     return _is_on_extremes(finding) and finding.attack == SPECIAL_VALUES.name and extremeness(finding.pair) <= ORDINARY
+
+
+def _is_possible(finding: Finding) -> bool:
+    """Whether an attack on what one input cannot give saw a loss of at most 2ε, which half the noise would have."""
+    if not (finding.refutes and finding.attack in ON_IMPOSSIBLE and finding.flaw not in NAMES and finding.samples):
+        return False
+    counts = finding.samples.counts
+    rates = np.array([counts.first, counts.second]) / counts.trials
+    with np.errstate(divide="ignore", invalid="ignore"):
+        losses = np.abs(np.diff(np.log([rates, 1 - rates])))
+    return bool(np.all(losses <= 2 * finding.judged.epsilon))
 
 
 def _is_plain(pair: Mapping[str, Any] | None) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attacklab import Domain, Finding, LowBitLaplace, NeighbouringPair, Relation, Target
+from attacklab import Domain, Finding, LowBitLaplace, NeighbouringPair, Relation, Target, ZeroRounding
 from attacklab.attacks import Precision, RepeatedNoise
 from attacklab.auditing.flaws import flaw_of
 from attacklab.auditing.ordinary import UNKNOWN, best, extremeness
@@ -56,6 +56,21 @@ def test_too_little_noise_is_not_taken_for_a_flaw_of_large_integers_or_of_a_samp
     assert strongest.flaw == TOO_LITTLE
     assert (flaw := flaw_of(strongest)) is not None
     assert "sensitivity/ε" in flaw.repair
+
+
+def noisy_max(utilities: Any, trials: int, rng: np.random.Generator) -> Any:
+    return np.argmax(np.floor(utilities) + two_sided_geometric(rng, (trials, len(utilities))), axis=1)
+
+
+def exponential(utilities: Any, trials: int, rng: np.random.Generator) -> Any:
+    weights = np.exp(np.asarray(utilities) / 2)
+    return rng.choice(len(weights), trials, p=weights / weights.sum())
+
+
+@pytest.mark.parametrize(("release", "flaw"), [(noisy_max, TOO_LITTLE), (exponential, ZeroRounding.flaw)])
+def test_an_outcome_that_both_inputs_give_is_not_called_impossible(release: Any, flaw: str) -> None:
+    target = Target.selection(release, epsilon=1.0, name="selection")
+    assert {one.flaw for one in refuting(target, ZeroRounding())} == {flaw}
 
 
 def test_noise_on_a_coarse_grid_is_not_taken_for_noise_that_comes_up_again() -> None:
