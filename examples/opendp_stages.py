@@ -88,12 +88,7 @@ ROWS: tuple[Row, ...] = (
         lambda _: dp.t.make_quantile_score_candidates(*INTEGER_VECTORS, [0, 25, 100], 0.3),
     ),
     ("clamp, floats", NUMBERS, "symmetric", lambda of: dp.t.make_clamp(*of, (0.0, 1.0))),
-    (
-        "clamp, integers",
-        AGES,
-        "symmetric",
-        lambda _: dp.t.make_clamp(*INTEGER_VECTORS, (0, 9)),
-    ),
+    ("clamp, integers", AGES, "symmetric", lambda _: dp.t.make_clamp(*INTEGER_VECTORS, (0, 9))),
     ("cast_default, to integers", STRINGS, "symmetric", lambda of: dp.t.make_cast_default(*of, TOA=int)),
     ("cast_default, to floats", STRINGS, "symmetric", lambda of: dp.t.make_cast_default(*of, TOA=float)),
     ("cast_inherent", STRINGS, "symmetric", lambda of: dp.t.make_cast_inherent(*of, TOA=float)),

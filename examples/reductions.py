@@ -109,13 +109,7 @@ def pandas_rows() -> Iterator[Row]:
     yield "dropna", [0.0, 1.0, math.nan], "symmetric", 1, lambda x: series(x).dropna().tolist()
     yield "ffill", [0.0, 1.0, math.nan], "symmetric", 1, lambda x: series(x).ffill().tolist()
     yield "drop_duplicates", AGES, "symmetric", 1, lambda x: pd.Series(x).drop_duplicates().tolist()
-    yield (
-        "to_numeric, coerced",
-        str,
-        "symmetric",
-        1,
-        lambda x: coerced(x).astype(float).tolist(),
-    )
+    yield ("to_numeric, coerced", str, "symmetric", 1, lambda x: coerced(x).astype(float).tolist())
     yield "to_datetime, coerced", ["2024-01-31", "31/01/2024"], "symmetric", 1, dates
 
 

@@ -154,10 +154,7 @@ def figures(data: dict[str, Any]) -> list[Figure]:
         ),
     ]
     caption = "Report noisy max between two outcomes, by its noise."
-    return [
-        figure("noisy_max_laws", caption, panels),
-        selection_laws.figure_of_selections(measured["in_general"]),
-    ]
+    return [figure("noisy_max_laws", caption, panels), selection_laws.figure_of_selections(measured["in_general"])]
 
 
 def _middles(bounds: Sequence[list[float]]) -> list[float]:

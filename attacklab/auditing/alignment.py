@@ -280,12 +280,7 @@ def _global_generators_seeded(rng: np.random.Generator) -> Iterator[None]:
 
 
 def _finding(
-    study: _Study,
-    verdict: Verdict,
-    reason: str,
-    pair: NeighbouringPair,
-    made: Examined,
-    samples: Samples | None = None,
+    study: _Study, verdict: Verdict, reason: str, pair: NeighbouringPair, made: Examined, samples: Samples | None = None
 ) -> Finding:
     site = blamed(study.give, made) if verdict is Verdict.VIOLATED else _own_line(made)
     told = f"{_site_text(site)}: {reason}" if verdict is Verdict.VIOLATED else reason

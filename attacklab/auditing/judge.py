@@ -38,12 +38,7 @@ from attacklab.auditing.statistics.choosing import (
     smallest_detectable_advantage,
     trials_needed,
 )
-from attacklab.auditing.statistics.inference import (
-    Assessment,
-    clopper_pearson,
-    keeps_surely,
-    largest_excess,
-)
+from attacklab.auditing.statistics.inference import Assessment, clopper_pearson, keeps_surely, largest_excess
 from attacklab.auditing.statistics.reasons import refuted_reason
 from attacklab.model.claims import Claim, PrivacyClaim
 from attacklab.model.errors import LabFault, OutOfTime, OutsideDomain, Refused, TargetError

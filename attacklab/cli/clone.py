@@ -98,8 +98,7 @@ def demo(
 
 
 def challenge(
-    file: Annotated[Path | None, Argument(metavar="FILE", help=HANDED_IN)] = None,
-    language: Language = "en",
+    file: Annotated[Path | None, Argument(metavar="FILE", help=HANDED_IN)] = None, language: Language = "en"
 ) -> None:
     """List challenges, or judge what was handed in (in a clone)."""
     lab = _package("challenges")

@@ -122,12 +122,7 @@ class Draws:
 
     @classmethod
     def repeat(
-        cls,
-        run: Run,
-        changes: Mapping[int, Any] | None = None,
-        *,
-        seed: int = 0,
-        known: frozenset[Key] = frozenset(),
+        cls, run: Run, changes: Mapping[int, Any] | None = None, *, seed: int = 0, known: frozenset[Key] = frozenset()
     ) -> Draws:
         """Return a plan that repeats the draws of a run, some of them changed. Draws that it lacks are fresh."""
         return cls(seed, run, changes or {}, known)

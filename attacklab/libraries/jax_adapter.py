@@ -99,5 +99,5 @@ MECHANISMS: dict[str, Any] = {
             ("gumbel", partial(_selection, _gumbel)),
         )
         for dtype in FORMATS
-    },
+    }
 }

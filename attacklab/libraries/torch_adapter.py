@@ -90,5 +90,5 @@ MECHANISMS: dict[str, Any] = {
             ("gumbel", partial(_selection, _gumbel)),
         )
         for dtype in FORMATS
-    },
+    }
 }

@@ -231,11 +231,7 @@ def _audited(
 
 
 def _proved(
-    item: pytest.Item,
-    target: Target | Sampler,
-    *,
-    inputs: Sequence[Any] | None = None,
-    seconds: float = 60.0,
+    item: pytest.Item, target: Target | Sampler, *, inputs: Sequence[Any] | None = None, seconds: float = 60.0
 ) -> AuditedTest:
     from attacklab.laws.proof import prove, prove_all
     from attacklab.model.stage import Stage

@@ -312,8 +312,4 @@ STREAMS = in_group(
 # fmt: on
 
 
-SPECIMENS: tuple[Specimen, ...] = (
-    *BUDGETS,
-    *THRESHOLDS,
-    *STREAMS,
-)
+SPECIMENS: tuple[Specimen, ...] = (*BUDGETS, *THRESHOLDS, *STREAMS)

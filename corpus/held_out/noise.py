@@ -388,11 +388,4 @@ SLOW_OUTPUTS = in_group(
 # fmt: on
 
 
-SPECIMENS: tuple[Specimen, ...] = (
-    *FEW_VALUES,
-    *SAMPLERS,
-    *LATTICES,
-    *SUBTLE_SCALES,
-    *SHARED_NOISE,
-    *SLOW_OUTPUTS,
-)
+SPECIMENS: tuple[Specimen, ...] = (*FEW_VALUES, *SAMPLERS, *LATTICES, *SUBTLE_SCALES, *SHARED_NOISE, *SLOW_OUTPUTS)

@@ -409,10 +409,4 @@ SHAPES = in_group(
 # fmt: on
 
 
-SPECIMENS: tuple[Specimen, ...] = (
-    *WHOLE_OUTPUTS,
-    *FAILURES_AND_TYPES,
-    *HIDDEN_FORMATS,
-    *REPORTS_BY_BITS,
-    *SHAPES,
-)
+SPECIMENS: tuple[Specimen, ...] = (*WHOLE_OUTPUTS, *FAILURES_AND_TYPES, *HIDDEN_FORMATS, *REPORTS_BY_BITS, *SHAPES)

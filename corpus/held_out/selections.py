@@ -175,7 +175,4 @@ NARROW_SCORES = in_group(
 # fmt: on
 
 
-SPECIMENS: tuple[Specimen, ...] = (
-    *LOST_WEIGHTS,
-    *NARROW_SCORES,
-)
+SPECIMENS: tuple[Specimen, ...] = (*LOST_WEIGHTS, *NARROW_SCORES)

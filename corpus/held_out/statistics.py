@@ -296,8 +296,4 @@ CASTS = in_group(
 # fmt: on
 
 
-SPECIMENS: tuple[Specimen, ...] = (
-    *SENSITIVITY,
-    *WRONG_SUMS,
-    *CASTS,
-)
+SPECIMENS: tuple[Specimen, ...] = (*SENSITIVITY, *WRONG_SUMS, *CASTS)

@@ -371,8 +371,4 @@ STREAMS = in_group(
 # fmt: on
 
 
-SPECIMENS: tuple[Specimen, ...] = (
-    *BUDGETS,
-    *THRESHOLDS,
-    *STREAMS,
-)
+SPECIMENS: tuple[Specimen, ...] = (*BUDGETS, *THRESHOLDS, *STREAMS)

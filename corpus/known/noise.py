@@ -266,8 +266,4 @@ LATTICES = in_group(
 # fmt: on
 
 
-SPECIMENS: tuple[Specimen, ...] = (
-    *FEW_VALUES,
-    *SAMPLERS,
-    *LATTICES,
-)
+SPECIMENS: tuple[Specimen, ...] = (*FEW_VALUES, *SAMPLERS, *LATTICES)

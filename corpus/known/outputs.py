@@ -253,7 +253,4 @@ HIDDEN_FORMATS = in_group(
 # fmt: on
 
 
-SPECIMENS: tuple[Specimen, ...] = (
-    *WHOLE_OUTPUTS,
-    *HIDDEN_FORMATS,
-)
+SPECIMENS: tuple[Specimen, ...] = (*WHOLE_OUTPUTS, *HIDDEN_FORMATS)

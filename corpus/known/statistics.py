@@ -265,7 +265,4 @@ def _noisy_max_law(utilities: NDArray[Any]) -> dict[int, float]:
     return {0: first, 1: 1 - first}
 
 
-SPECIMENS: tuple[Specimen, ...] = (
-    *SENSITIVITY,
-    *LOST_WEIGHTS,
-)
+SPECIMENS: tuple[Specimen, ...] = (*SENSITIVITY, *LOST_WEIGHTS)

@@ -71,7 +71,7 @@ keeps((1.0, 2.0))(not_a_number_on_both=lambda x, rng: math.nan + rng.laplace(0, 
 
 
 (leaks(COUNTED, epsilon=0.5) | keeps(COUNTED))(
-    running_sums_of_both=lambda counts: np.cumsum(counts) + np.cumsum(laplace(0, 1, 4)),
+    running_sums_of_both=lambda counts: np.cumsum(counts) + np.cumsum(laplace(0, 1, 4))
 )
 
 
@@ -92,7 +92,7 @@ keeps((np.array([]), np.array([1.0])))(size_of_a_noisy_count=lambda x: abs(len(x
 
 
 (leaks((np.array([1, 1, 0]), np.array([1, 0, 0])), epsilon=0.5) | keeps((np.array([1, 1, 0]), np.array([1, 0, 0]))))(
-    randomized_responses=lambda bits, rng: np.where((rng.random(len(bits)) < math.e / (1 + math.e)), bits, 1 - bits),
+    randomized_responses=lambda bits, rng: np.where((rng.random(len(bits)) < math.e / (1 + math.e)), bits, 1 - bits)
 )
 
 

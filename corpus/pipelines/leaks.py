@@ -12,19 +12,7 @@ from collections import Counter
 import numpy as np
 
 from attacklab.model.claims import GaussianDP
-from corpus.common.pipelines import (
-    ADDED,
-    BITS,
-    CHANGED,
-    COUNTS,
-    FAR,
-    FEES,
-    LONG,
-    RNG,
-    TABLES,
-    WORDS,
-    leaks,
-)
+from corpus.common.pipelines import ADDED, BITS, CHANGED, COUNTS, FAR, FEES, LONG, RNG, TABLES, WORDS, leaks
 
 
 class Slotted:
@@ -76,47 +64,37 @@ leaks((FEES[0].tolist(), FEES[1].tolist()))(two_records_at_random=lambda x: rand
 leaks(FEES)(quantile_at_a_noisy_rank=lambda x, rng: np.quantile(x, np.clip(0.5 + rng.laplace(0, 0.2), 0, 1)))
 
 
-leaks((np.array([5.0, 0.5]), np.array([0.5])))(
-    no_clip=lambda x, rng: x.sum() + rng.laplace(0, 1.0),
-)
+leaks((np.array([5.0, 0.5]), np.array([0.5])))(no_clip=lambda x, rng: x.sum() + rng.laplace(0, 1.0))
 
 leaks((np.array([0.5, np.nan]), np.array([0.5])))(
-    nan_goes_through=lambda x, rng: np.clip(x, 0, 1).sum() + rng.laplace(0, 1),
+    nan_goes_through=lambda x, rng: np.clip(x, 0, 1).sum() + rng.laplace(0, 1)
 )
 
-leaks((np.array([1.0, 0.5]), np.array([])))(
-    fails_on_empty=lambda x, rng: min(max(x), 1.0) + rng.laplace(0, 1),
-)
+leaks((np.array([1.0, 0.5]), np.array([])))(fails_on_empty=lambda x, rng: min(max(x), 1.0) + rng.laplace(0, 1))
 
 leaks((np.array([0.9, 0.9, 0.2]), np.array([0.9, 0.2, 0.2])), epsilon=0.1)(
-    rounded_after_too_little_noise=lambda x, rng: round(int((x > 0.5).sum()) + rng.laplace(0, 1)),
+    rounded_after_too_little_noise=lambda x, rng: round(int((x > 0.5).sum()) + rng.laplace(0, 1))
 )
 
-leaks(TABLES)(
-    l1_of_one_column=lambda table, rng: np.clip(table, 0, 1).sum(axis=0) + rng.laplace(0, 0.5, 2),
-)
+leaks(TABLES)(l1_of_one_column=lambda table, rng: np.clip(table, 0, 1).sum(axis=0) + rng.laplace(0, 0.5, 2))
 
-leaks(BITS, epsilon=0.5)(
-    scaled_standard_noise=lambda bits, rng: bits.sum() + (len(bits) / 2) * rng.standard_cauchy(),
-)
+leaks(BITS, epsilon=0.5)(scaled_standard_noise=lambda bits, rng: bits.sum() + (len(bits) / 2) * rng.standard_cauchy())
 
 leaks((np.full(330, 100), np.full(320, 100)[:320]))(
-    sum_wraps_around=lambda x, rng: int(np.sum(x, dtype=np.int16)) + rng.laplace(0, 1000.0),
+    sum_wraps_around=lambda x, rng: int(np.sum(x, dtype=np.int16)) + rng.laplace(0, 1000.0)
 )
 
 
 leaks((LONG, LONG[1:]))(
-    empty_groups_are_masked=lambda x, rng: np.ma.masked_less(np.histogram(x, 4, (0, 1))[0], 1) + rng.laplace(0, 1, 4),
+    empty_groups_are_masked=lambda x, rng: np.ma.masked_less(np.histogram(x, 4, (0, 1))[0], 1) + rng.laplace(0, 1, 4)
 )
 
 
 leaks(([3.0, 5.0], [4.0, 5.0]))(
-    noisy_max_shows_the_value=lambda utilities, rng: float((np.array(utilities) + rng.laplace(0, 0.4, 2)).max()),
+    noisy_max_shows_the_value=lambda utilities, rng: float((np.array(utilities) + rng.laplace(0, 0.4, 2)).max())
 )
 
-leaks((True, False))(
-    response_told_too_often=lambda bit, rng: bit if (rng.random() < 0.9) else not bit,
-)
+leaks((True, False))(response_told_too_often=lambda bit, rng: bit if (rng.random() < 0.9) else not bit)
 
 
 @leaks(CHANGED)

@@ -68,10 +68,7 @@ class ExactSum(CustomCombiner):
 def parameters(*combiners: CustomCombiner) -> pipeline_dp.AggregateParams:
     """Return parameters by which a privacy id has one value in one partition."""
     return pipeline_dp.AggregateParams(
-        metrics=[],
-        custom_combiners=list(combiners),
-        max_partitions_contributed=1,
-        max_contributions_per_partition=1,
+        metrics=[], custom_combiners=list(combiners), max_partitions_contributed=1, max_contributions_per_partition=1
     )
 
 

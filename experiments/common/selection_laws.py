@@ -145,11 +145,7 @@ def limit_near() -> dict[str, float]:
     """Return the limits of `near`: by the geometric series, by ζ, and 0 where the weights have no sum."""
     q, power = math.exp(-EPSILON / 2), EPSILONS["log_2"] / (2 * math.log(2))
     within = 1 + 2 * sum((1 + distance) ** -power for distance in range(1, NEAR + 1))
-    return {
-        "linear": 1 - 2 * q ** (NEAR + 1) / (1 + q),
-        "log_2": within / (2 * float(zeta(power)) - 1),
-        "log_1": 0.0,
-    }
+    return {"linear": 1 - 2 * q ** (NEAR + 1) / (1 + q), "log_2": within / (2 * float(zeta(power)) - 1), "log_1": 0.0}
 
 
 def figure_of_selections(measured: dict[str, Any]) -> Figure:

@@ -135,12 +135,7 @@ def _naive_move(
 
 
 def _exact_move(
-    records: NDArray[np.float64],
-    leaving: int,
-    statistic: Statistic,
-    *,
-    lower: float = 0.0,
-    upper: float = means.UPPER,
+    records: NDArray[np.float64], leaving: int, statistic: Statistic, *, lower: float = 0.0, upper: float = means.UPPER
 ) -> float:
     """Return the move of the repaired aggregate when the person in row `leaving` leaves and all others stay."""
     everybody = [(str(person), float(value)) for person, value in enumerate(records)]

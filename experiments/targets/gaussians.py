@@ -24,12 +24,7 @@ from mechanisms.core.grid import Grid
 from mechanisms.core.noisy import Noisy
 from mechanisms.core.restated import Restated
 from mechanisms.gaussian import exact
-from mechanisms.gaussian.claims import (
-    discrete_gaussian_delta,
-    gaussian_delta,
-    gaussian_mu,
-    gaussian_rho,
-)
+from mechanisms.gaussian.claims import discrete_gaussian_delta, gaussian_delta, gaussian_mu, gaussian_rho
 from mechanisms.gaussian.naive import Sampler, box_muller, inverse_cdf, naive_gaussian, polar, ziggurat
 
 DELTA = 1e-5

@@ -11,15 +11,7 @@ import numpy as np
 import pytest
 
 from attacklab.loading.inputs import domain_from_text, read_pairs
-from attacklab.model.domains import (
-    Categories,
-    Domain,
-    Graphs,
-    Pattern,
-    Queries,
-    Records,
-    Streams,
-)
+from attacklab.model.domains import Categories, Domain, Graphs, Pattern, Queries, Records, Streams
 from attacklab.model.domains.finite import all_databases, all_utilities
 from attacklab.model.errors import UsageError
 from attacklab.model.neighbours import NeighbouringPair, Relation

@@ -8,13 +8,4 @@ from attacklab.laws.proof.certificates import find_checker, prove_every_pair
 from attacklab.laws.proof.pairs import SECONDS, default_pair, prove, prove_all
 from attacklab.laws.proof.search import LIMITS, SLACK
 
-__all__ = [
-    "LIMITS",
-    "SECONDS",
-    "SLACK",
-    "default_pair",
-    "find_checker",
-    "prove",
-    "prove_all",
-    "prove_every_pair",
-]
+__all__ = ["LIMITS", "SECONDS", "SLACK", "default_pair", "find_checker", "prove", "prove_all", "prove_every_pair"]

@@ -56,10 +56,7 @@ def sampler_of(target: Target) -> Sampler:
 
 
 def closed_or_open_law(
-    sampler: Callable[..., Any],
-    limits: Limits,
-    progress: Callable[[str], None] | None = None,
-    is_replayed: bool = True,
+    sampler: Callable[..., Any], limits: Limits, progress: Callable[[str], None] | None = None, is_replayed: bool = True
 ) -> Law:
     """Return the closed law if a few runs close it, so that nothing need be added to δ; otherwise a law left open."""
     few = replace(limits, unresolved=Fraction(0), runs=min(limits.runs, CLOSING_RUNS))
