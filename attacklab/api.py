@@ -19,7 +19,7 @@ SETTINGS = inspect.signature(referee.audit).parameters.keys() - {"target"}
 """The options of `audit` that are settings of the audit; all others describe the target."""
 
 MORE = "the findings of this report, one by one"
-"""Where to see more than the screen, as the screen says it."""
+"""The text on the screen that says where to see more than the screen."""
 
 
 class Report(list[Finding]):
@@ -46,8 +46,8 @@ def audit(release: Target | Stage | Callable[..., Any], /, attacks: Any = None, 
         release: a target; or a function of one value (and `rng`) that returns one noisy output; or a release or a
             sampler, as `attacklab audit` takes them; or a stage, made by `Target.stage`, which is not sampled.
         attacks: the attacks to run, all by default.
-        **options: settings of `attacklab.auditing.referee.audit`, such as `seconds` and `seed`; for a stage, those of
-            `attacklab.stages.search.stability`. For a function, its claim, such as `epsilon`, and what else a
+        **options: settings of `attacklab.auditing.referee.audit`, such as `seconds` and `seed`; for a stage, settings
+            of `attacklab.stages.search.stability`. For a function, its claim, such as `epsilon`, and what else a
             constructor of `Target` takes, such as `pairs` or `domain`. Its `kind` is "dataset" where these are pairs of
             datasets or a domain with a shape, and "noise" otherwise.
 
@@ -55,8 +55,8 @@ def audit(release: Target | Stage | Callable[..., Any], /, attacks: Any = None, 
         The findings, with one verdict.
 
     Raises:
-        UsageError: a setting is out of range, or the function cannot be audited so; a `UsageTypeError` where a target
-            comes with a claim besides its own.
+        UsageError: a setting is out of range, or the function cannot be audited. If a target comes with options that
+            describe a target, such as a second claim, this is a `UsageTypeError`.
     """
     if isinstance(release, Stage):
         from attacklab.stages.search import stability  # it takes Hypothesis, which takes time to import

@@ -27,9 +27,9 @@ class Command(NamedTuple):
     """A command."""
 
     name: str  # the word after `attacklab`
-    module: str  # of this package
+    module: str  # the name of its module in this package
     summary: str  # one line for `attacklab --help`, the first line of its function's docstring
-    function: str = "command"  # of that module
+    function: str = "command"  # the name of its function in that module
 
 
 COMMANDS = (

@@ -123,7 +123,7 @@ def poc(
 
 
 def _require_name(target: str) -> None:
-    """Refuse a file without a name; print a command for each mechanism in it."""
+    """If `target` is a file without a name, print a command for each mechanism in it, and raise UsageError."""
     if not (target.endswith(".py") and Path(target).is_file()):
         return
     commands = commands_for(Path(target))
@@ -135,7 +135,7 @@ def _require_name(target: str) -> None:
 
 @contextlib.contextmanager
 def _interruptible(show: Callable[[list[Finding]], object]) -> Iterator[None]:
-    """End at Ctrl-C, say so, and show what was refuted by then."""
+    """At Ctrl-C in the `with` block, call `show` with the refuting findings so far, if any, say so, and exit."""
     try:
         yield
     except KeyboardInterrupt as interrupt:

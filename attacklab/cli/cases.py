@@ -37,7 +37,7 @@ VECTORS = f"Files of vectors [default: all in {FOLDER}/]"
 
 
 Case: TypeAlias = tuple[Sequence[str], str, str]
-"""A case that was checked: what it is counted under, its verdict, and a line on what was found."""
+"""A checked case: the names of its groups, its verdict, and a line on the result."""
 
 
 def calibrate(

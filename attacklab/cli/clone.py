@@ -109,6 +109,6 @@ def challenge(
 
 
 def _package(name: str) -> ModuleType:
-    """Import a package of the lab."""
+    """Import and return a package of the lab. The current folder must be a checkout of the lab."""
     enter_lab(Path.cwd())
     return importlib.import_module(name)

@@ -20,7 +20,7 @@ from attacklab.reporting.screen import wrapped
 from attacklab.reporting.wording import EXAMPLE, explanation
 
 INDENT = 28
-"""The column at which what a name means begins. A longer name has a line of its own."""
+"""The column at which the explanation of a name begins. A longer name has a line of its own."""
 
 TARGETS = f"{FOLDER}.targets"
 NAME = "attacks, libraries, experiments or targets; or a flaw by its name or code, such as AL04 [default: all]"
@@ -79,7 +79,7 @@ def _targets() -> Iterator[dict[str, str]]:
 
 
 def _statements(*folders: str) -> Iterator[tuple[str, ast.stmt]]:
-    """Yield the statements of the modules in folders of the lab, each with the module's name; without a lab, none."""
+    """Yield (module's name, statement) for the modules in folders of the lab. Outside of a lab, yield nothing."""
     files = [file for folder in folders for file in sorted(Path(folder).glob("*.py"))]
     for file in files if is_lab(Path.cwd()) else ():
         try:

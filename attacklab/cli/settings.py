@@ -27,7 +27,7 @@ class Settings:
     Attributes:
         targets: the targets to audit.
         alpha: the probability of a false alarm in the whole run.
-        known: known flaws: codes, and, from earlier records, pairs of the command line that loads a target and a code.
+        known: codes of known flaws, and pairs (the command line that loads a target, a code) from earlier records.
     """
 
     targets: tuple[TargetOptions, ...] = ()
@@ -46,7 +46,7 @@ class Settings:
 
 
 def project_settings(root: Path) -> Settings:
-    """Return the settings in the pyproject.toml of a folder; refuse an unknown key, and a value of a wrong type."""
+    """Return the settings in a folder's pyproject.toml. Raise UsageError for an unknown key or a value's wrong type."""
     table = project_table(root)
     for key, value in table.items():
         kind = by_name(key, KEYS, f"key of {TABLE},")
@@ -62,7 +62,7 @@ def project_settings(root: Path) -> Settings:
 
 
 def _target(entry: Any, where: str) -> TargetOptions:
-    """Return the options that an entry of `targets` sets. Its keys are options of `attacklab audit` without dashes."""
+    """Return the options in an entry of `targets`: its keys are options of `attacklab audit`. Errors say `where`."""
     if not isinstance(entry, dict) or not {"target", "exec"} & entry.keys():
         raise UsageError(f'{where} must be a table with target = "FILE.py:NAME", not {entry!r}')
     words: list[str] = []
@@ -74,7 +74,7 @@ def _target(entry: Any, where: str) -> TargetOptions:
 
 
 def flaws_in(path: Path) -> frozenset[tuple[str, str]]:
-    """Return the flaws in an earlier record, as `Settings.known` has them."""
+    """Return the refuted claims in an earlier record as pairs, in the form of `Settings.known`."""
     return frozenset(_identity(finding) for finding in read_record(path)["findings"] if finding.refutes)
 
 

@@ -1,4 +1,4 @@
-"""The options that describe a target: how it is loaded, what it claims, and the command line that says this again."""
+"""The options that describe a target: how it is loaded, what it claims, and the command line that loads it again."""
 
 import contextlib
 import json
@@ -54,7 +54,7 @@ ENVIRONMENTS = "Run TARGET in a process of its own: the Python of an environment
 
 @dataclass(frozen=True, kw_only=True)
 class TargetOptions:
-    """The options that say what the target is; the attributes are the values of the options of these names.
+    """The options that describe a target. Each attribute is the value of the option of that name.
 
     Can be pickled, so that workers load the target themselves.
     """
@@ -80,7 +80,7 @@ class TargetOptions:
         return Place(Path(file).as_posix(), line_of(str(self.target))) if file.endswith(".py") else None
 
     def load(self) -> Target | Stage:
-        """Load the target, if the options do not contradict each other."""
+        """Return the target that the options describe. Raise UsageError if they contradict each other."""
         if self.folder is not None and self.folder.is_dir():  # on another machine there may be none of that name
             os.chdir(self.folder)
         if (self.target is None) == (self.program is None):
@@ -136,7 +136,7 @@ class TargetOptions:
 
     @classmethod
     def of_spec(cls, spec: str, where: str = "") -> Self:
-        """Read the options of a target from a command line, and ignore others. Errors say `where` wrong ones stand."""
+        """Read the options of a target from a command line, and ignore others. Errors call the command line `where`."""
         audit = command_of(next(command for command in COMMANDS if command.name == "audit"))
         try:
             read = audit.make_context("audit", shlex.split(spec), ignore_unknown_options=True, allow_extra_args=True)
@@ -198,7 +198,7 @@ def _records(text: str) -> Any:
 
 
 def takes_target(*left_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator: a function that takes `TargetOptions` first becomes a command with all of them but a few."""
+    """Return a decorator that makes a command: options other than `left_out` replace the argument `TargetOptions`."""
 
     def decorated(function: Callable[..., None]) -> Callable[..., None]:
         options = signature(TargetOptions).parameters

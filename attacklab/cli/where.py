@@ -22,7 +22,7 @@ CONNECTING_SECONDS = 10.0
 
 @contextlib.contextmanager
 def executor(workers: str | None, library: Library | None) -> Iterator[tuple[Executor | None, float]]:
-    """Yield an executor that draws outputs (None: this process draws), and after how many seconds of drawing it starts.
+    """Yield an executor that draws outputs, or None for this process, and the seconds of drawing after which it starts.
 
     A library that no seed replays runs in this process only. `workers` is the value of --workers.
     """
@@ -66,7 +66,7 @@ class Processes(Executor):
 
 
 def _end_with_parent() -> None:
-    """End this process when the one that started it is gone, however that ended; leave Ctrl-C to that one."""
+    """End this process when its parent has ended for any reason. Ignore Ctrl-C, which the parent handles."""
     parent = os.getppid()
 
     def watch() -> None:

@@ -34,7 +34,7 @@ class Environment:
 
 
 def environments(root: Path) -> list[Environment]:
-    """Return all environments of the checkout at `root`, sorted by library and version; [] if it is no checkout."""
+    """Return all environments of the checkout at `root`, by library and version; [] if `root` is not a checkout."""
     listed = []
     for pinned in (root / PINNED).glob("*-*.txt"):
         folder = root / BUILT / pinned.stem

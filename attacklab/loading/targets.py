@@ -65,7 +65,7 @@ def load_target(
 
 
 def _found(spec: str, wanted: str, also: Any = ()) -> tuple[ModuleType, Any]:
-    """Load `module:name`. Return the module, and what it calls `name`: a function, or an object of a type `also`."""
+    """Return the module and object that `spec` names. The error says `wanted` if it is not callable or an `also`."""
     place, name = place_and_name(spec)
     module = _module(adapter_module(place) or place)
     with _as_usage_error(f"{spec} cannot be looked up: it raised "):  # an object may compute its attributes
@@ -93,7 +93,7 @@ def load_function(spec: str) -> Callable[..., Any]:
 
 @contextlib.contextmanager
 def _as_usage_error(prefix: str, hint: str = "") -> Iterator[None]:
-    """Raise an exception of the user's code in the block as a UsageError: prefix, exception and hint in one line."""
+    """Turn an exception in the `with` block into a UsageError: `prefix`, the exception and `hint`, in one line."""
     try:
         yield
     except BaseException as error:
@@ -168,7 +168,7 @@ def claim_of(parameter: str, value: Any) -> Claim:
         value: ρ for rho, μ for mu; for rdp a mapping from α to ε, or pairs (α, ε).
 
     Raises:
-        UsageError: the value is out of range; a `UsageTypeError` where it is of the wrong type.
+        UsageError: the value is out of range. If its type is wrong, this is a `UsageTypeError`.
     """
     if parameter != "rdp":
         return {"rho": ZeroConcentrated, "mu": GaussianDP}[parameter](value)
@@ -180,7 +180,7 @@ def claim_of(parameter: str, value: Any) -> Claim:
 
 
 def claim_parameters(claim: Claim | None) -> dict[str, Any]:
-    """Return the keyword arguments for a function that makes a target with this claim; none for None.
+    """Return the keyword arguments by which a function makes a target with this claim; {} for None.
 
     Raises:
         UsageError: there are no such arguments for this kind of claim.

@@ -68,7 +68,7 @@ class Word(enum.StrEnum):
 
 @contextlib.contextmanager
 def from_extra(extra: str) -> Iterator[None]:
-    """In the `with` block, import packages that only the extra `extra` of this package installs.
+    """Run a `with` block that imports optional packages, which the extra `extra` of this package installs.
 
     Raises:
         UsageError: a package is not installed.

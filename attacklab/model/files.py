@@ -25,10 +25,10 @@ LONGEST_HEAD = 300
 _OURS = re.compile(
     rb'"(schema|name)":\s*"(attacklab|exact-term)\b|<meta name="generator" content="attacklab |\A# Proof of concept: '
 )
-"""What the first bytes of a record, a certificate, a SARIF log, a page or a script hold if the lab wrote it."""
+"""Matches the first bytes of every file that the lab writes: record, certificate, SARIF log, page or script."""
 
 MOST_BYTES = 1 << 30
-"""The lab writes no larger file, and reads none."""
+"""The largest size in bytes of a JSON file that `read_json` reads by default."""
 
 
 def require_writable(path: Path) -> None:
@@ -77,7 +77,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
     standard error are written in place.
 
     Raises:
-        OSError: it cannot be written. A regular file is then unchanged.
+        OSError: the file cannot be written. A regular file is then unchanged.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
     stream = _standard_stream(path)
@@ -120,7 +120,7 @@ def _not_json(constant: str) -> None:
 
 
 def _standard_stream(path: Path) -> IO[str] | None:
-    """Return the one of standard output and standard error that goes to this file, pipe or device, or None."""
+    """Return `sys.stdout` or `sys.stderr` if that stream writes to the file, pipe or device at `path`; else None."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or replaced by what has no descriptor
             if os.path.samestat(path.stat(), os.fstat(stream.fileno())):

@@ -39,10 +39,10 @@ INFINITE = "infinite"
 """Stands for an infinite ε, because JSON has no infinity."""
 
 LONGEST_INPUT_IN_FULL = 64
-"""A longer input is recorded by its digest, and by its runs: each value with its number of repeats in a row."""
+"""An array with more numbers or strings than this is recorded by its digest and its run-length encoding."""
 
 LONGEST_REPR = 200
-"""An input other than numbers, strings and their arrays is shown by its repr, if that is at most this long."""
+"""The longest repr, in characters, that is recorded for an input that is not a number or an array."""
 
 VALUE_OF_TEXT: Mapping[str, Callable[[str], Any]] = {
     "f": float.fromhex,
@@ -51,7 +51,7 @@ VALUE_OF_TEXT: Mapping[str, Callable[[str], Any]] = {
     "b": lambda text: text == "True",
     "U": str,
 }
-"""For each numpy kind, the function that reads a value from text that keeps every bit: of floats hex, of others str."""
+"""For each `dtype.kind`, a function that reads a value from its recorded text: hex for floats, else `str(value)`."""
 
 
 class Verdict(enum.StrEnum):
@@ -82,19 +82,19 @@ WORST_FIRST = (
 """The verdicts by severity. Too little data is not a pass, so INCONCLUSIVE comes before NOT_DETECTED."""
 
 FAILURE = "the target fails on one of two neighbouring inputs more often than on the other"
-"""The flaw in a finding of any attack whose event is that the target fails."""
+"""The `flaw` of a finding by any attack whose event is that the target fails."""
 
 TOO_LITTLE = "the noise is too small for how far apart the answers of ordinary neighbours lie"
-"""The flaw in a finding of an attack on special inputs, if ordinary inputs show it too."""
+"""The `flaw` of a finding by an attack on special inputs, if ordinary inputs show the flaw too."""
 
 ON_LATTICE = "noise on a lattice is added to an answer that does not lie on it"
-"""The flaw in a finding of an attack on low bits, if the lattice alone tells the answers apart."""
+"""The `flaw` of a finding by an attack on low bits, if the lattice alone tells the answers apart."""
 
 ROUNDED = "utilities are rounded to a number format before they are compared"
-"""The flaw in a finding with large utilities that lie between two numbers of a format, not beyond its range."""
+"""The `flaw` of a finding on large utilities that lie between two numbers of a format, not beyond its range."""
 
 SO_DID_EVERY_CALL = "; so did every call on either input, so nothing was tested"
-"""The end of the reason of an error, if every call of the target failed."""
+"""The end of the `reason` of an ERROR finding, if every call of the target failed."""
 
 EXACT_LAW, CERTIFICATE = "exact_law", "certificate"
 """The `attack` of a finding about a proof: by exact laws, or by a checked certificate."""
@@ -145,7 +145,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The numbers of trials in which the event holds for the output of the first input, of the second, and of both."""
+    """The number of `trials`, and in how many the event holds on the `first` input, on the `second`, and on `both`."""
 
     first: int
     second: int
@@ -154,7 +154,7 @@ class Counts:
 
     @classmethod
     def of(cls, first: NDArray[np.bool_], second: NDArray[np.bool_]) -> Counts:
-        """Count trials. The arrays say for each trial whether the event holds for its first and second output."""
+        """Count trials. `first` and `second` say for each trial whether the event holds on that input."""
         hits, others, both = (int(np.count_nonzero(flags)) for flags in (first, second, first & second))
         return cls(hits, others, len(first), both)
 
@@ -350,7 +350,7 @@ class Finding:
 
     @property
     def samples(self) -> Samples | None:
-        """The evidence from fresh outputs, alone or in an `Alignment`; None if there is none."""
+        """The evidence if it is `Samples`, or the samples of an `Alignment`; else None."""
         evidence = self.evidence.samples if isinstance(self.evidence, Alignment) else self.evidence
         return evidence if isinstance(evidence, Samples) else None
 
@@ -376,7 +376,7 @@ class Finding:
 
     @property
     def decides_nothing(self) -> bool:
-        """Whether nothing was examined that could have decided. A failed search for a proof counts as examined."""
+        """Whether the finding, not from a proof search, is inconclusive and has no event that trials can decide."""
         is_open = self.verdict is Verdict.INCONCLUSIVE and not self.is_proof
         return is_open and (self.samples is None or self.samples.untestable)
 
@@ -498,12 +498,12 @@ def described_pair(pair: NeighbouringPair) -> dict[str, Any]:
 
 
 def lower_text(bound: float, digits: int = 3) -> str:
-    """Return a lower bound as text, rounded down to `digits` digits."""
+    """Return a lower bound as text, rounded down to `digits` significant digits."""
     return _rounded(bound, digits, ROUND_FLOOR)
 
 
 def upper_text(bound: float, digits: int = 3) -> str:
-    """Return an upper bound as text, rounded up to `digits` digits."""
+    """Return an upper bound as text, rounded up to `digits` significant digits."""
     return _rounded(bound, digits, ROUND_CEILING)
 
 

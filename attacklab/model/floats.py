@@ -120,7 +120,7 @@ FORMATS = (BINARY64, BINARY32, BINARY16, BFLOAT16)
 TF32 = Format("TF32", 11, -126)
 
 MOST_ROUNDED_BITS = 25
-"""The largest precision of a format that doubles may carry: their sums rounded twice equal sums rounded once."""
+"""The largest p for which a sum rounded to a double, and then to p bits, equals the sum rounded once to p bits."""
 
 
 def format_of_bits(significand_bits: int, greatest: float) -> Format | None:
@@ -131,8 +131,8 @@ def format_of_bits(significand_bits: int, greatest: float) -> Format | None:
         greatest: the largest magnitude among the numbers.
 
     Returns:
-        A format with a name of its own if one has p bits; otherwise one with the exponents of doubles. None if the
-        arithmetic of such a format cannot be computed with doubles.
+        The standard format with p bits that holds `greatest`, or else a format with the exponents of doubles. None if
+        doubles cannot compute the arithmetic of that format.
     """
     for form in (BINARY16, BFLOAT16, TF32, BINARY32, BINARY64):
         if form.significand_bits == significand_bits and greatest < 2.0**form.greatest_exponent * 2:
@@ -146,7 +146,7 @@ def format_of(outputs: NDArray[Any]) -> Format:
     """Return the format of outputs.
 
     Args:
-        outputs: enough of them that not all end in 16 zero bits by chance.
+        outputs: an array with enough outputs that not all end in 16 zero bits by chance.
 
     Returns:
         The format of their type; bfloat16 if the type is binary32 and all outputs are bfloat16 numbers, because numpy

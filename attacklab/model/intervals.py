@@ -161,7 +161,7 @@ class Interval:
 
 
 def _enclosed(function: Callable[..., Any], low: tuple[Any, ...], high: tuple[Any, ...]) -> Interval:
-    """Return the interval from a function of `low`, rounded down, to the function of `high`, rounded up."""
+    """Return the interval from `function(*low)`, rounded down, to `function(*high)`, rounded up."""
     with gmpy2.context(precision=_precision.get(), round=gmpy2.RoundDown):
         lower = function(*low)
     with gmpy2.context(precision=_precision.get(), round=gmpy2.RoundUp):

@@ -59,7 +59,7 @@ class NeighbouringPair:
 
     @classmethod
     def utilities(cls, first: ArrayLike, second: ArrayLike, *, sensitivity: float) -> NeighbouringPair:
-        """Make a pair of vectors of utilities (larger is better), each no further apart than the sensitivity.
+        """Make a pair of vectors of utilities (larger is better), at most the sensitivity apart in each coordinate.
 
         Raises:
             ValueError: a vector is empty or not finite, the lengths differ, or a coordinate is further apart.
@@ -173,7 +173,7 @@ def fingerprint(input_: object) -> tuple[object, ...]:
 
 
 def _near(label: str, first: ArrayLike, second: ArrayLike, sensitivity: float) -> list[NDArray[np.float64]]:
-    """Return both inputs as vectors. Raise UsageError unless they are finite, equally long, and close enough."""
+    """Return both inputs as vectors. Raise UsageError unless they are finite, equally long and near enough."""
     vectors = [np.atleast_1d(np.asarray(values, dtype=np.float64)) for values in (first, second)]
     for vector in vectors:
         if vector.ndim != 1 or vector.size == 0:
@@ -188,7 +188,7 @@ def require_near(first: Any, second: Any, sensitivity: float, label: str = "numb
     """Check that two answers, or two vectors of utilities, are no further apart than the sensitivity.
 
     Differences are compared exactly, because a rounded one may hide an excess. NaN and infinities must be equal on
-    both sides, unless they are `special`.
+    both sides, unless `special` is set.
 
     Raises:
         UsageError: two numbers are further apart, the lengths differ, or the sensitivity is out of range.
@@ -242,7 +242,7 @@ def _is_single(record: Any) -> bool:
 
 
 def _records_of(dataset: Any, neighbour: Any) -> Any:
-    """Return the records of a dataset in order; for a dict, pairs (person, record), ordered alike in both."""
+    """Return the records of a dataset in order. For a dict, return pairs (person, record) in the dict's own order."""
     if isinstance(dataset, dict):
         return [(person, dataset[person]) for person in {**dataset, **neighbour} if person in dataset]
     if hasattr(dataset, "itertuples"):
@@ -258,7 +258,7 @@ def _is_one_deleted(longer: Any, shorter: Any) -> bool:
 
 
 def _differ(first: Any, second: Any) -> NDArray[np.bool_]:
-    """Return which records differ, bit for bit; numbers of two types differ if their values do."""
+    """Return for each index whether the records differ, bit for bit. Numbers of two types are first made one type."""
     kinds = {side.dtype.kind if isinstance(side, np.ndarray) else "O" for side in (first, second)}
     if "O" in kinds or not (len(kinds) == 1 or kinds <= set("biuf")):
         listed = (side.tolist() if isinstance(side, np.ndarray) else side for side in (first, second))

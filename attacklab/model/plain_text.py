@@ -31,7 +31,7 @@ def plain(text: str) -> str:
 
 
 def escaped(text: str, kept: str, write: Callable[[str], str]) -> str:
-    """Return a text with characters that do not print as escapes of the text's own language.
+    """Return a text with each character that does not print replaced by an escape of the text's language.
 
     Args:
         text: a text with such characters in strings and comments only.

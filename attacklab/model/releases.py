@@ -25,7 +25,7 @@ import numpy as np
 from attacklab.model.errors import UsageError, UsageTypeError
 
 CALL = "release(input, trials, rng)"
-"""The call of a release, for messages."""
+"""How a release is called, for messages."""
 
 _FILES: set[str] = set()
 """The names in `sys.modules` under which `module_at` put files."""
@@ -95,7 +95,7 @@ def as_release(function: Any) -> Any:
 
 
 def require_no_class(function: Any) -> None:
-    """Raise an error for a class, or an unbound method, in place of an object or its method.
+    """Check that `function` is not a class or an unbound method, for which the user must first make an object.
 
     Raises:
         UsageTypeError: `function` is a class, or an unbound method.
@@ -118,7 +118,7 @@ def misfit(release: Any) -> str:
 
 
 def member(module: Any, name: str) -> Any:
-    """Return what a module calls `name` (or `object.attribute`), or an adapter's mechanism `name`; None if nothing."""
+    """Return the object that a module or an adapter calls `name`, such as `f` or `object.f`; None if there is none."""
     named = vars(module)
     if "DISTRIBUTION" in named and name in named.get("MECHANISMS", ()):
         return named["MECHANISMS"][name]
@@ -178,7 +178,7 @@ def gathered(released: Any, trials: int) -> Any:
         trials: the expected number of outputs. At most one more is taken from an iterator.
 
     Returns:
-        The array. A list becomes one of dtype object unless all outputs are numbers of one type. None for others.
+        The array. Its dtype is object for a list, unless all outputs are numbers of one type. None for anything else.
     """
     if isinstance(released, Iterator):
         released = list(itertools.islice(released, trials + 1))
@@ -220,7 +220,7 @@ def _takes(function: Any, count: int) -> bool:
 def _asks_for_rng(function: Any) -> bool:
     """Whether a function is called as `function(value, rng)`: its second parameter is named `rng`.
 
-    If that parameter has a default other than None, the function is left to draw from its default.
+    It is not called so if that parameter has a default other than None, from which it then draws.
     """
     second = parameters_of(function)[1:2]
     asks = any(one.name == "rng" and (one.default is one.empty or one.default is None) for one in second)

@@ -40,7 +40,7 @@ from attacklab.model.releases import CALL, gathered, in_one_process, misfit, nam
 from attacklab.model.stage import stage
 
 Outputs: TypeAlias = NDArray[Any]
-"""One output a trial along the first axis, of dtype object if an output may be a `Failure` or None."""
+"""An array with one output a trial along the first axis. It has dtype object if some may be a `Failure` or None."""
 
 Release: TypeAlias = Callable[[Any, int, np.random.Generator], Any]
 """Called as `release(input, trials, rng)`; returns one output a trial in an array, list, tuple or iterator."""
@@ -85,8 +85,8 @@ class Failure:
 class Declared(TypedDict, total=False):
     """The arguments that the constructors of all kinds of targets take.
 
-    `epsilon`, above 0, and `delta`, in [0, 1), make a claim; `claim` is one of any other kind, in place of both. `name`
-    is the release's own name by default. `domain` and `pairs` are as in `Target`.
+    `epsilon`, above 0, and `delta`, in [0, 1), make a claim; `claim` is a claim of another kind, in place of both.
+    `name` is the release's own name by default. `domain` and `pairs` are as in `Target`.
     """
 
     epsilon: float | None
@@ -115,7 +115,7 @@ class Target:
         version: the version of the implementation.
         domain: the inputs that the target takes; None if it takes all inputs of its kind.
         pairs: neighbouring pairs to try, besides those that attacks make.
-        certificate: makes a certificate for every pair of neighbours, as JSON values; None if there is none.
+        certificate: returns a certificate for every pair of neighbours, as JSON values; None if there is none.
     """
 
     name: str
@@ -283,7 +283,7 @@ class Target:
     def covers(self, pair: NeighbouringPair) -> bool:
         """Whether the claim covers a pair: its inputs lie in the domain, and its relation is the target's.
 
-        A pair without a relation (of answers or utilities) needs only the first, and so does a target without one.
+        Only the domain counts if the pair has no relation (answers or utilities), or if the target has none.
         """
         return not self.why_not_covered(pair)
 
@@ -388,7 +388,7 @@ def _released(target: Target, input_: Any, trials: int, rng: np.random.Generator
 
 
 def _wrong(outputs: Outputs, kind: Kind, input_: Any) -> str:
-    """Return what is wrong with outputs: a selection's are not indices, or numbers have more than 64 bits; else empty.
+    """Return what is wrong with outputs: they must be indices (SELECTION) or at most 64 bits wide. Empty if nothing is.
 
     For kinds other than SELECTION, outputs that are not numbers are allowed.
     """
@@ -463,7 +463,7 @@ def _answered(outputs: Outputs) -> list[Any]:
 
 
 def _vector_of_numbers(outputs: Outputs) -> NDArray[Any] | None:
-    """Return outputs as a vector of integers or floats, without failures; None if they are not all such numbers."""
+    """Return outputs as a vector of integers or floats, without None and failures; None if one is something else."""
     numbers = outputs
     if outputs.dtype == object:
         numbers = as_array(present) if (present := _answered(outputs)) else np.empty(0)

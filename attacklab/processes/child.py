@@ -86,14 +86,14 @@ def _loaded(spec: str, *, bare: bool, parameters: dict[str, Any]) -> tuple[Any, 
 
 
 def _plain(value: Any) -> Any:
-    """Return an attribute of a target as a plain value, if it is an object of this interpreter's attacklab."""
+    """Return an attribute of a target as a plain value: for an object of attacklab its JSON, for an enum its value."""
     if hasattr(value, "to_json"):
         return value.to_json()
     return value.value if isinstance(value, enum.Enum) else value
 
 
 def _answer(release: Any, request: dict[str, Any]) -> dict[str, Any]:
-    """Call the release. Return its outputs, the exception that it raised, or how this process is at fault.
+    """Call the release. Return its outputs, the exception that it raised, or a fault of this process.
 
     The global generators are seeded too, so that a target that draws from them replays.
     """

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 _ARRAYS = re.compile(r"b1|[iu][1248]|f[248]|c8|c16|O|[US][0-9]{1,6}")
-"""numpy's types of the arrays that can be sent."""
+"""The dtypes of arrays that can be sent: `dtype.str` without the mark of the byte order."""
 
 _HEX_FLOAT = re.compile(r"[+-]?0x([01])\.?([0-9a-f]{0,13})p([+-]?[0-9]{1,4})", re.IGNORECASE | re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(inf|infinity|nan(\(\w*\))?)", re.IGNORECASE | re.ASCII)
@@ -33,7 +33,7 @@ def written(value: Any) -> Any:
     """Return a value as plain JSON values, from which `read` makes it again.
 
     Raises:
-        TypeError: it holds something that has only an identity, floats wider than binary64, or an exotic type.
+        TypeError: it holds a class, an object without attributes, or an array of a dtype that cannot be sent.
     """
     if value is None or isinstance(value, bool):
         return value
@@ -150,7 +150,7 @@ def _number(text: str) -> float | int:
 
 
 def private_streams() -> tuple[BinaryIO, Callable[[Any], object]]:
-    """Return the stream of requests and a function that answers. A target then reads nothing and prints on stderr."""
+    """Empty stdin and redirect stdout to stderr. Return the former stdin, and a function that sends an answer."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

@@ -51,7 +51,7 @@ _kept: dict[int, Program] = {}
 
 
 def run_in_fresh_processes(calls: Sequence[tuple[Callable[..., Any], tuple[Any, ...]]], *, seconds: float) -> list[Any]:
-    """Make some calls at the same time, each in a process with another hash seed, in the order of `HASH_SEEDS`.
+    """Make calls (a function, its arguments) at the same time, each in a process with another seed of `HASH_SEEDS`.
 
     What they print is lost, and their standard input is empty. All calls must end within `seconds`.
     Return copies of their results, in the order of the calls.
@@ -96,7 +96,7 @@ def _result(answer: dict[str, str]) -> Any:
 
 
 def _forking(seed: int) -> Program:
-    """Return a program, not started yet, that makes each call in a fork."""
+    """Return a program, not started yet, that makes each call in a fork, with `seed` as its hash seed."""
     loaded = [module for module in sys.modules if module.startswith("attacklab.") and not module.endswith("__main__")]
     environment = ["env", *_ENVIRONMENT, f"PYTHONHASHSEED={seed}"]
     python = [sys.executable, *["-O"] * sys.flags.optimize, "-c", _PROGRAM, ",".join((*PRELOADED, *loaded)), *sys.path]
@@ -110,7 +110,7 @@ def close() -> None:
 
 
 def serve(imports: str) -> None:
-    """Run in the other process. It reads calls from standard input and makes each one in a fork."""
+    """Run in the other process: import modules (split at commas), then read calls and make each one in a fork."""
     requests, answer = private_streams()
     for needed in filter(None, imports.split(",")):
         with contextlib.suppress(Exception):

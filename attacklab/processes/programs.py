@@ -138,7 +138,7 @@ class Program:
         self._write()
 
     def line(self, seconds: float) -> bytes:
-        """Return the one line that the process writes within some seconds, without the newline.
+        """Return the one line that the process writes within `seconds`, without the newline.
 
         Raises:
             NoAnswer: there was no line, or something followed it; the process has been ended.
@@ -201,7 +201,7 @@ class Program:
 
 
 def ending(status: int) -> str:
-    """Say how a process ended; `status` is its exit status, or minus the number of the signal that killed it."""
+    """Return how a process ended, as text. `status` is its exit status, or minus the signal that killed it."""
     if status >= 0:
         return f"exited with status {status}"
     return f"killed by {signal.Signals(-status).name if -status in list(signal.Signals) else f'signal {-status}'}"

@@ -46,8 +46,8 @@ class ReleaseError(Exception):
 class ProcessRelease(Program):
     """A release whose outputs come from a child process.
 
-    After a timeout, the child is never asked for as many outputs again. The release may be called from several threads,
-    pickled, and used after a fork: each process then has a child of its own. Without a kind, the program is `child.py`.
+    After a timeout, a call for that number of outputs or more fails at once. The release may be called from several
+    threads, pickled, and used after a fork: each process then has its own child. If `kind` is None, it is `child.py`.
     """
 
     draws_elsewhere = True  # from the generator that it is given it draws a seed
@@ -84,7 +84,7 @@ class ProcessRelease(Program):
 
 
 def request_of(kind: Kind | None, input_: Any, trials: int, seed: int) -> dict[str, Any]:
-    """Return the request for some outputs, as plain JSON values; with None for a kind, the request to `child.py`.
+    """Return the request for `trials` outputs, as plain JSON values. If `kind` is None, it is a request to `child.py`.
 
     Raises:
         TargetError: the input holds something that JSON cannot carry with every bit kept.
@@ -169,7 +169,7 @@ def isolated(
 
 
 def _require_files(place: str, name: str, python: str) -> None:
-    """Refuse a file, an interpreter or a mechanism that is not there."""
+    """Raise UsageError if the target's file, the interpreter or the library's mechanism does not exist."""
     if place.endswith(".py") and not Path(place).is_file():
         raise UsageError(f"there is no file {place}; check the path")
     if shutil.which(python) is None:
@@ -189,7 +189,7 @@ def _greeted(release: ProcessRelease, python: str) -> Mapping[str, Any]:
 
 
 def _hint(place: str, python: str) -> str:
-    """Return what to do if a target cannot be loaded, as an end of a message; it may be empty."""
+    """Return the end of a message that says what to do if a target cannot be loaded; it may be empty."""
     if not adapter_file(place):
         return near_library(place)
     is_missing = python == sys.executable and library(place).installed is None

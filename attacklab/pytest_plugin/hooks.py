@@ -47,23 +47,23 @@ class _Run:
     attacks: tuple[str, ...]
     json: Path | None
     sarif: Path | None
-    audits: frozenset[str] = frozenset()
-    tests: dict[str, AuditedTest] = field(default_factory=dict)
-    unwritten: list[str] = field(default_factory=list)
+    audits: frozenset[str] = frozenset()  # the node ids of the tests that take dp_audit
+    tests: dict[str, AuditedTest] = field(default_factory=dict)  # by node id
+    unwritten: list[str] = field(default_factory=list)  # messages about files that cannot be written
 
     def in_order(self) -> list[AuditedTest]:
         """Return the tests sorted by name, so that the number of workers does not matter."""
         return [self.tests[test] for test in sorted(self.tests)]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Add the findings in a test's report."""
+        """Add the test of this report to `tests`, if it audited or proved a target."""
         if (text := getattr(report, "dp_audited", None)) is not None:
             from attacklab.pytest_plugin.report import AuditedTest
 
             self.tests[report.nodeid] = AuditedTest.from_text(text)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the files that were asked for."""
+        """Write the files that --dp-json and --dp-sarif name."""
         if self.json is None and self.sarif is None:
             return
         from attacklab.pytest_plugin.report import record_of, sarif_of, to_text
@@ -112,7 +112,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Read the options."""
+    """Declare the marker and read the options. Unless this is an xdist worker, register the run as a plugin."""
     config.addinivalue_line(
         "markers",
         f"{CLAIM}({CLAIM_ARGUMENTS}): the claim of the function that {FIXTURE} "
@@ -303,7 +303,7 @@ def _registered(names: Sequence[str]) -> tuple[Attack, ...]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Attach the findings to the report, which takes them to the process that writes the files and the summary."""
+    """Attach the findings to the report. Fail a passed test that is marked or has a fixture, but tested nothing."""
     report = yield
     marked = any(marker.name == CLAIM for marker in item.own_markers)
     if report.when == "call" and report.passed and not item.stash.get(_CALLED, not marked):

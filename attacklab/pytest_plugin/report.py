@@ -19,12 +19,12 @@ PASSES = (Verdict.NOT_DETECTED, Verdict.PROVED)
 class AuditedTest:
     """A test that audited a target, or proved its claim."""
 
-    test: str  # its node id
+    test: str  # the test's node id
     place: Place
     findings: tuple[Finding, ...]
-    alpha: float | None = None  # its share of the run's α; None where nothing was sampled, as are the next two
-    trials: int | None = None  # the largest number of outputs of each input that an event was to be judged on
-    seed: int | None = None
+    alpha: float | None = None  # the test's share of the run's α; None if nothing was sampled
+    trials: int | None = None  # the most outputs of each input to judge an event on; None if nothing was sampled
+    seed: int | None = None  # the seed of the audit; None for a proof
 
     @property
     def is_proof(self) -> bool:
@@ -55,7 +55,7 @@ class AuditedTest:
         return screen(self.findings, self.test, more="--dp-json findings.json", every=True)
 
     def failure(self) -> str:
-        """The message that the test fails with."""
+        """Return the message with which the test fails."""
         return "\n".join(self.screen.lines())
 
     def why_skipped(self) -> str:

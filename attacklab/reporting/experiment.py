@@ -40,7 +40,7 @@ LARGEST_INDENTED = 30_000
 """A record of more characters is written compactly."""
 
 DATA, MEASURED, FIGURES = "data", "measured", "figures"
-"""Folders of the reports: records that a seed determines, all that depends on the machine, and the figures of each."""
+"""Folders in the reports: for records that a seed determines, for all that depends on the machine, and for figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ def replace_findings(experiment: Experiment, reports: Path, attack: str, finding
 
 
 def _write(experiment: Experiment, reports: Path, seeded: Data, timed: Data) -> tuple[Data, Data]:
-    """Add paragraphs to both records, draw the figures and write all; return the records as written."""
+    """Add texts and figure names to the seeded and the timed record, draw the figures, write all, and return both."""
     seeded, timed = _plain(seeded), _plain(timed)
     shown = {**seeded, "timings": timed["timings"]}
     for record, folder, figures, paragraph in (
@@ -228,7 +228,7 @@ def shown_data(path: Path) -> Data:
 
 
 def _shown_finding(finding: Finding) -> Data:
-    """A finding as JSON, without its seconds, and without a replay where the attack does not apply."""
+    """Return a finding as JSON values, without its seconds, and without its replay if the attack does not apply."""
     left_out = {"seconds", "replay"} if finding.verdict is Verdict.NOT_APPLICABLE else {"seconds"}
     return {name: value for name, value in finding.to_json().items() if name not in left_out}
 
@@ -236,7 +236,7 @@ def _shown_finding(finding: Finding) -> Data:
 def _records(
     experiment: Experiment, settings: Settings, collected: Collected, sources: Mapping[str, str], seconds: float
 ) -> tuple[Data, Data]:
-    """The record of what the seed determines, and the record of what depends on the machine."""
+    """Return two records: what the seed determines, and what depends on the machine."""
     named: Data = {"name": experiment.name, "question": experiment.question, "package": experiment.package}
     named |= {"seed": settings.seed, "share": settings.share, "sources": sources}
     findings = list(map(_shown_finding, collected.findings))
@@ -253,6 +253,6 @@ def _records(
 
 
 def _plain(data: Data) -> Data:
-    """The values after a round trip through JSON."""
+    """Return data after a round trip through JSON."""
     plain: Data = json.loads(to_text(data))
     return plain

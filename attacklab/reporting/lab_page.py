@@ -71,7 +71,7 @@ def scoreboard(findings: Sequence[Finding], families: Mapping[str, Sequence[str]
 
 
 def _entry(name: str, findings: Sequence[Finding]) -> dict[str, Any]:
-    """Return what a cell shows: a target's name, what refuted it, whether it is certified, a colour and one finding."""
+    """Return what a cell shows: the target's name, its colour, the attacks that refuted it, and its main finding."""
     refuting = [finding for finding in findings if finding.refutes]
     certified = [finding for finding in findings if finding.attack == CERTIFICATE and finding.verdict is Verdict.PROVED]
     told = (refuting or certified or decisive(findings))[0]

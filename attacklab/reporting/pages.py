@@ -104,7 +104,7 @@ class _Record:
 
     @property
     def shown(self) -> Any:
-        """The entry `experiment` that the index shows, with its figures: from `measured` if there are only timings."""
+        """The entry `experiment` that the index shows: in `data`, or in `measured` if there are only timings."""
         return (self.data if self.has_page else self.measured)["experiment"]
 
     @property
@@ -156,7 +156,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _pages(record: _Record) -> dict[Path, str | None]:
-    """Return the text of each page of one experiment, by path, and of its CSV file, or None if it needs none."""
+    """Return the text of each page and of the CSV file of an experiment, by path; None if it needs no CSV file."""
     reports, name = record.reports, record.name
     texts: dict[Path, str | None] = {}
     if record.has_page:

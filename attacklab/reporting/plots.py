@@ -45,12 +45,12 @@ LINES: dict[Role, tuple[Any, ...]] = {
 """Line styles of each role, in order. Gaps in all but the first let a line below show through."""
 
 MEASURED = (Role.NAIVE, Role.OTHER, Role.EXACT)
-"""Roles with markers, from the bottom to the top."""
+"""The roles whose series have markers, from the bottom one to the top one."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P")
 MARKER_POINTS = (9.0, 7.0, 4.5)
 LINE_POINTS = (3.2, 1.8, 1.2)
-"""Sizes in points for the series drawn first, for the one in the middle or alone, and for the last, on top."""
+"""Marker sizes and line widths, in points: of the bottom series, of a middle or single one, and of the top one."""
 
 MOST_MARKERS = 14
 """A line has at most this many markers. If it has more points, only every second, third, … one is marked."""
@@ -110,10 +110,10 @@ NAME_SHARE = 0.92
 """The share of the room between two ticks that a name may fill."""
 
 WITHIN_DECADES = (1.0, 2.0, 5.0)
-"""The ticks of a logarithmic axis that is too short for powers of ten alone."""
+"""The multiples of powers of ten that get ticks on a logarithmic axis of less than two decades."""
 
 SIDE_STEP, ALL_STEPS = 0.22, 0.8
-"""The distance between marks at one name, and the most that all of them span; 1 is the distance between two names."""
+"""The distance between two marks at one name, and the largest width of all marks there. Names are 1 apart."""
 
 
 def save(figure: Figure, folder: Path) -> Path:
@@ -224,7 +224,7 @@ def _fit_text(axes: Axes) -> None:
 
 
 def _draw_legend(axes: Axes, handles: Sequence[Artist], most: int) -> None:
-    """Draw the legend below the axes, in as many columns as fit."""
+    """Draw the legend below the axes, in the most columns that fit, at most `most`."""
     part = axes.figure
     for columns in range(min(most, len(handles)), 0, -1):
         legend = part.legend(handles=handles, ncols=columns, loc="outside lower center")

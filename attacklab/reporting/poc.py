@@ -54,7 +54,7 @@ if __name__ == "__main__":
 
 
 def chosen_finding(findings: Sequence[Finding], attack: str | None = None) -> Finding:
-    """Return the best finding that refutes a claim and that a script can show; only of `attack` if that is set."""
+    """Return the best finding that refutes a claim and that a script can show, by `attack` if that is set."""
     violated = [finding for finding in findings if finding.verdict is Verdict.VIOLATED]
     named = [finding for finding in violated if attack in (None, finding.attack)]
     able = [finding for finding in named if finding.spec and finding.pair and (finding.samples or finding.shown.code)]
@@ -113,7 +113,7 @@ class Imported:
     trials: int | None
 
     def of(self, target: Target, first: Any, second: Any) -> Contains:
-        """Run the attack again on a target and two inputs, and return the test for its event."""
+        """Run the attack again on a target and two inputs. Return the function that tests outputs for the event."""
         if self.event == FAILS.description:
             return FAILS.contains
         (attack,) = (sized(attack, self.trials or MOST) for attack in ALL_ATTACKS if attack.name == self.attack)

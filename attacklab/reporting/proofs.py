@@ -12,7 +12,7 @@ PROOFS = "proofs"
 """The folder of certificates in the reports."""
 
 RECORD, TIMES = "checked/findings.json", "checked/times.json"
-"""The records in that folder: the checker's verdicts, which the sources determine, and the times on this machine."""
+"""Records beside the certificates: the checker's verdicts, which the sources determine, and times on this machine."""
 
 
 def proofs_page(reports: Path) -> tuple[str, str]:

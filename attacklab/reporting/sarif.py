@@ -123,6 +123,6 @@ def _locations(finding: Finding, place: Place | None) -> list[dict[str, Any]]:
 
 
 def _fingerprint(finding: Finding) -> str:
-    """Return a digest that stays the same from run to run as long as the flaw is there; it ignores counts."""
+    """Return a digest of target, attack and pair, so that each run that finds the flaw gives it the same one."""
     identity = json.dumps([finding.target, finding.attack, finding.pair], sort_keys=True)
     return hashlib.sha256(identity.encode()).hexdigest()

@@ -91,11 +91,11 @@ class Screen:
 
     @property
     def headline(self) -> str:
-        """The first line, however long it is."""
+        """The first line of the screen, not wrapped."""
         return plain("   ".join(filter(None, (f"{self.outcome}  {self.target}", self.place, self.claim))))
 
     def lines(self, width: int = WIDTH) -> list[str]:
-        """The lines of the screen."""
+        """Return the lines of the screen, wrapped to `width` columns."""
         lines = wrapped(self.headline, width, "", "      ")
         for row in self.rows:
             lines += _row_lines(row, width)

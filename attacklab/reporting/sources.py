@@ -16,7 +16,7 @@ LETTERS = 12
 
 
 def code_of(tree: ast.AST) -> str:
-    """The text of a module's syntax tree without docstrings and other bare strings, which are removed from the tree."""
+    """Return a module's syntax tree as text. First remove docstrings and other bare strings from `tree`, in place."""
     for node in ast.walk(tree):
         for field in ("body", "orelse", "finalbody"):
             if isinstance(statements := getattr(node, field, None), list):

@@ -29,7 +29,7 @@ def judged_text(finding: Finding) -> str:
 
 
 def detail_lines(finding: Finding) -> Iterator[str]:
-    """Yield lines on a finding: the scope and inputs of a proof, the event, the claim of several answers, the point."""
+    """Yield lines on a finding: a proof's scope and inputs, the event, a composed claim, and `judged_text`."""
     if finding.is_proof and finding.verdict_in_scope != finding.verdict:
         yield f"scope: {finding.scope}"
     if finding.is_proof and finding.pair is not None:
@@ -57,7 +57,7 @@ def _input_text(described: Mapping[str, Any]) -> str:
 
 
 def shown_by(finding: Finding) -> str:
-    """The attack's name; if it found another flaw than its own, the flaw's name comes first."""
+    """Return the attack's name. If the attack found another flaw than its own, the flaw's name comes first."""
     name = NAMES.get(finding.flaw) if finding.refutes else None
     return f"{name} (by {finding.attack})" if name else finding.attack
 
@@ -69,7 +69,7 @@ def code_of(finding: Finding) -> str:
 
 
 def flaw_lines(finding: Finding) -> list[str]:
-    """Return lines on the flaw that a refuted claim shows, its usual repair and where to read; else nothing."""
+    """Return lines on the flaw that a refuted claim shows, its repair and where to read; [] if nothing is refuted."""
     if not finding.refutes or not finding.flaw:
         return []
     known, lines = flaw_of(finding), [f"flaw: {finding.flaw}"]

@@ -140,7 +140,7 @@ class PrivacyClaim(Claim):
         return self if epsilon == self.epsilon else Claim.at(self, epsilon)  # super() does not know a class with slots
 
     def delta_at(self, epsilon: float) -> float:
-        """δ + (1 − δ)·(e^ε₀ − e^ε)/(1 + e^ε₀) for ε below the claimed ε₀, rounded up, and δ from there on."""
+        """Return δ + (1 − δ)·(e^ε₀ − e^ε)/(1 + e^ε₀), rounded up, for ε below the claimed ε₀, and δ for all others."""
         if epsilon >= self.epsilon:
             return self.delta
         claimed = Interval.of(self.epsilon)
@@ -154,7 +154,7 @@ class PrivacyClaim(Claim):
         return p - (q and q * growth) - self.delta  # 0 times an infinite growth is 0
 
     def _composed(self, answers: int) -> PrivacyClaim:
-        """Basic composition: (mε, mδ), if m·δ is below 1."""
+        """Return (mε, mδ) for m answers, by basic composition. Raise UsageError if m·δ is at least 1."""
         return PrivacyClaim(answers * self.epsilon, answers * self.delta)
 
 

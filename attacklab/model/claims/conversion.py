@@ -97,7 +97,7 @@ def best_tangent(claim: RenyiClaim, epsilon: float) -> Tangent:
 def _least(
     claim: RenyiClaim, less: Doubles, fades: Doubles, widths: Doubles, epsilon: float
 ) -> tuple[Doubles, Doubles]:
-    """For each order, search around its fade; return the fades of the least δ, and ln δ there."""
+    """For each order `less` + 1, try fades within a factor e^width. Return the fade of the least δ, and ln δ there."""
     rates = less * np.array([claim.bound(float(one) + 1).above() for one in less])
     tried = fades[:, np.newaxis] * np.exp(np.outer(widths, STEPS))
     with np.errstate(all="ignore"):  # of the smallest and the largest orders
@@ -108,7 +108,7 @@ def _least(
 
 
 def _log_bounds(less: Doubles, rates: Doubles, fades: Doubles, epsilon: float) -> Doubles:
-    """Return the logarithms of the bounds of `tangent_bound`, in doubles; infinity if s > 1."""
+    """Return ln of the bounds of `tangent_bound`, in doubles, or infinity if s > 1. `rates` holds (α − 1)·ε_α."""
     alpha = less + 1
     log_r = epsilon + np.log1p(1 / less) + np.log(-np.expm1(-fades)) - np.log(-np.expm1(-fades * alpha / less))
     log_s = log_r - fades / less  # above 0 it is of no use

@@ -36,11 +36,11 @@ class GaussianDP(Claim):
         return f"μ-GDP with μ = {self.mu!r}"
 
     def delta_at(self, epsilon: float) -> float:
-        """Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2), rounded up."""
+        """Return Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2), rounded up."""
         return min(1.0, gaussian_delta(epsilon, Interval.of(self.mu)).above())
 
     def _composed(self, answers: int) -> GaussianDP:
-        """(√m·μ)-GDP, rounded up."""
+        """Return (√m·μ)-GDP for m answers, rounded up."""
         return GaussianDP((Interval.of(answers).sqrt() * self.mu).above())
 
 

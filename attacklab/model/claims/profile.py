@@ -82,7 +82,7 @@ class Profile(Claim):
         return tuple(epsilon for epsilon, _ in self.pairs)
 
     def _composed(self, answers: int) -> Profile:
-        """Basic composition: (mε, mδ) for every pair with m·δ below 1."""
+        """Return the profile of the pairs (mε, mδ) with m·δ below 1, by basic composition of m answers."""
         kept = tuple((answers * epsilon, answers * delta) for epsilon, delta in self.pairs if answers * delta < 1)
         if not kept:
             raise UsageError(f"{self.name} promises nothing of {answers} answers together (δ ≥ 1); take fewer answers")

@@ -20,7 +20,7 @@ from attacklab.model.errors import UsageError
 from attacklab.model.intervals import Interval
 
 LEAST_STEP, LARGEST_STEP = -20, 28
-"""The first and the last step: a claim on all orders is tried at α = 1 + 2^(step/2), for ρ below 2^−16 up to 64/√ρ.
+"""The first and the last step: ρ-zCDP is tried at α = 1 + 2^(step/2), and up to 64/√ρ if ρ is below 2^−16.
 Larger orders matter only for a δ too small for doubles, since the best order is near √(ln(1/δ)/ρ).
 """
 
@@ -65,7 +65,7 @@ class ZeroConcentrated(RenyiClaim):
 
     @property
     def tried_orders(self) -> Sequence[float]:
-        """A geometric grid of α − 1."""
+        """The orders α at which a search begins: a geometric grid of α − 1."""
         last = max(LARGEST_STEP, 12 + math.ceil(-math.log2(self.rho)))
         return tuple(1 + 2.0 ** (step / 2) for step in range(LEAST_STEP, last + 1))
 
@@ -74,7 +74,7 @@ class ZeroConcentrated(RenyiClaim):
         return Interval.of(self.rho) * alpha
 
     def _composed(self, answers: int) -> ZeroConcentrated:
-        """(mρ)-zCDP, rounded up (Bun and Steinke 2016, lemma 1.7)."""
+        """Return (mρ)-zCDP for m answers, rounded up (Bun and Steinke 2016, lemma 1.7)."""
         return ZeroConcentrated((Interval.of(self.rho) * answers).above())
 
 
@@ -124,7 +124,7 @@ class Renyi(RenyiClaim):
 
     @property
     def tried_orders(self) -> Sequence[float]:
-        """The orders of the claim, and smaller ones."""
+        """The orders α at which a search begins: the claimed orders, and smaller ones."""
         return [1 + (alpha - 1) / 2 ** (step / 2) for alpha, _ in self.pairs for step in range(8)]
 
     def bound(self, alpha: float) -> Interval:
@@ -132,5 +132,5 @@ class Renyi(RenyiClaim):
         return Interval.of(min(epsilon for order, epsilon in self.pairs if order >= alpha))
 
     def _composed(self, answers: int) -> Renyi:
-        """(α, mε)-RDP, rounded up (Mironov 2017, proposition 1)."""
+        """Return (α, mε)-RDP at each order for m answers, rounded up (Mironov 2017, proposition 1)."""
         return Renyi(self.alpha, tuple((Interval.of(epsilon) * answers).above() for _, epsilon in self.pairs))

@@ -31,7 +31,7 @@ class Metric(Word):
 
     @property
     def power(self) -> int:
-        """The power of a distance that is rational: 2 for l2, whose distances are square roots, else 1."""
+        """The k for which distance^k is rational: 2 for l2, whose distances are square roots, else 1."""
         return 2 if self is Metric.L2 else 1
 
 

@@ -20,14 +20,14 @@ RELATIONS = (Relation.ADD_REMOVE, Relation.SUBSTITUTE)
 """The relations for datasets with one record a person."""
 
 COUNTS = (*range(13), 16, 20, 24, 32, 50, 64, 100, 128, 200, 256, 500, 1000)
-"""Numbers of records of a value, before one is added: thresholds often lie at small or round numbers."""
+"""How many records have the rare value before one is added. Thresholds often lie at small or round numbers."""
 
 FEW = 3
-"""The size of a dataset in which the first, the middle and the last record differ."""
+"""The smallest number of records for which the first, the middle and the last are three records."""
 
 
 def at_ends(values: Sequence[Any], sizes: Iterable[int], relation: Relation) -> Iterator[Datasets]:
-    """Yield datasets of `size` equal records with one more record of any value, against equal records only.
+    """Yield pairs of datasets: equal records and one last record of any of the values, against equal records only.
 
     Args:
         values: the values of records, the usual ones first.
@@ -41,7 +41,7 @@ def at_ends(values: Sequence[Any], sizes: Iterable[int], relation: Relation) -> 
 
 
 def at_places(low: Any, high: Any, size: int, relation: Relation) -> Iterator[Datasets]:
-    """Yield datasets (equal, halved, alternating) with the first, middle or last record replaced or inserted."""
+    """Yield pairs: a dataset of `low` and `high` with its first, middle or last record changed or new, and without."""
     halves = [low] * (size // 2) + [high] * (size - size // 2)
     for base in ([low] * size, [high] * size, halves, [low, high] * (size // 2) + [low] * (size % 2)):
         for place in dict.fromkeys((0, size // 2, size - 1)):
@@ -54,7 +54,7 @@ def at_places(low: Any, high: Any, size: int, relation: Relation) -> Iterator[Da
 
 
 def at_counts(usual: Any, rare: Any, usual_count: int, most: int, relation: Relation) -> Iterator[Datasets]:
-    """Yield count + 1 records of a rare value against count, among usual records, for each of `COUNTS`.
+    """Yield pairs of datasets with count + 1 and with count records of a rare value, for each count in `COUNTS`.
 
     Args:
         usual: the value of the usual records.
@@ -86,6 +86,6 @@ def repeated(distinct: Sequence[Any], relation: Relation) -> Iterator[Datasets]:
 
 
 def interleaved(*families: Iterable[Datasets]) -> Iterator[Datasets]:
-    """Yield one of each family in turn, so that the first few come from all families."""
+    """Yield one pair of datasets from each family in turn, so that the first few come from all families."""
     for turn in itertools.zip_longest(*families):
         yield from (datasets for datasets in turn if datasets is not None)

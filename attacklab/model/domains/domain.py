@@ -43,8 +43,8 @@ class Domain:
         non_negative: whether it holds no number below 0.
         bounds: the least and the largest number in it; None for no such limits.
         floats_only: whether its numbers come as doubles only, never as Python's or numpy's integers.
-        special: whether NaN and the infinities belong to it. None means: for records of sums and means, if integers,
-            non_negative and bounds are at their defaults; otherwise not.
+        special: whether NaN and the infinities belong to it. None means True for sums and means if integers,
+            non_negative and bounds are at their defaults, and otherwise False.
         shape: what the input of a DATASET target looks like; None for the other kinds.
 
     Raises:
@@ -124,7 +124,7 @@ class Domain:
         return int(value) if self._has_ints else float(value)
 
     def vector(self, values: Sequence[float]) -> np.ndarray[Any, np.dtype[Any]]:
-        """Return numbers of the set as an array of 64-bit integers or of doubles, as the set has them."""
+        """Return numbers as an array: of 64-bit integers if this set holds only `int`, else of doubles."""
         return np.array(values, dtype=np.int64 if self._has_ints else np.float64)
 
     @property
@@ -273,7 +273,7 @@ class Domain:
 
 
 def _brought_near(number: Any, second: Any, sensitivity: Fraction) -> Any:
-    """Return the second number or, if it is further than the sensitivity from the first, one that is not."""
+    """Return `second`, moved towards `number` if the two are further apart than the sensitivity."""
     if isinstance(number, int):
         reach = math.floor(sensitivity)
         return min(max(second, number - reach), number + reach)

@@ -27,7 +27,7 @@ def all_utilities(outcomes: int, values: Sequence[float]) -> list[NDArray[Any]]:
         values: the utilities, such as range(9).
 
     Raises:
-        UsageError: there are none, or more than 100,000.
+        UsageError: `outcomes` is below 1, a value repeats, or there are more than 100,000 vectors.
     """
     return _vectors(1, outcomes, values)
 
@@ -40,7 +40,7 @@ def all_databases(records: int, values: Sequence[Any]) -> list[NDArray[Any]]:
         values: numbers, or strings.
 
     Raises:
-        UsageError: there are none, or more than 100,000.
+        UsageError: `records` is below 1, a value repeats, or there are more than 100,000 databases.
     """
     return _vectors(0, records, values)
 

@@ -104,7 +104,7 @@ class Queries:
         return max(map(abs, moves)) <= Fraction(self.sensitivity) and any(fits[pattern] for pattern in self.patterns)
 
     def pairs(self, relation: Relation | None, numbers: Domain) -> Iterator[NeighbouringPair]:  # noqa: ARG002 - none
-        """Yield each pattern, up and down, from several vectors: equal, one ahead, ascending, one far ahead, halves."""
+        """Yield pairs: answers (equal, one ahead, ascending …), and the same answers moved by a pattern, up or down."""
         step = self.sensitivity
         moves = [signed for pattern in self.patterns for move in self._moves(pattern) for signed in (move, -move)]
         bases = list(self._bases())
@@ -167,7 +167,7 @@ class _Datasets:
     def _datasets(
         self, values: Sequence[Any], distinct: Sequence[Any], relation: Relation | None
     ) -> Iterator[datasets.Datasets]:
-        """Yield datasets one record apart, of `values` (a usual one, a rare one, others) or of `distinct` values."""
+        """Yield datasets one record apart. Records are from `values` (first a usual, then a rare one) or `distinct`."""
         usual, rare, *remaining = values
         least, most = self.least, min(self.most, max(self.least + 1, MOST_NUMBERS))
         tried = (least, least + 1, least + 2, 3, 16, (least + most) // 2, most - 1)
