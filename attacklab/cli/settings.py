@@ -62,7 +62,7 @@ def project_settings(root: Path) -> Settings:
 
 
 def _target(entry: Any, where: str) -> TargetOptions:
-    """Return the options in an entry of `targets`: its keys are options of `attacklab audit`. Errors say `where`."""
+    """Return the options in a `targets` entry, whose keys are options of `attacklab audit`. Errors name it `where`."""
     if not isinstance(entry, dict) or not {"target", "exec"} & entry.keys():
         raise UsageError(f'{where} must be a table with target = "FILE.py:NAME", not {entry!r}')
     words: list[str] = []

@@ -136,7 +136,7 @@ class TargetOptions:
 
     @classmethod
     def of_spec(cls, spec: str, where: str = "") -> Self:
-        """Read the options of a target from a command line, and ignore others. Errors call the command line `where`."""
+        """Read the options of a target from a command line, and ignore others. `where` names it in errors."""
         audit = command_of(next(command for command in COMMANDS if command.name == "audit"))
         try:
             read = audit.make_context("audit", shlex.split(spec), ignore_unknown_options=True, allow_extra_args=True)

@@ -65,7 +65,7 @@ def load_target(
 
 
 def _found(spec: str, wanted: str, also: Any = ()) -> tuple[ModuleType, Any]:
-    """Return the module and object that `spec` names. The error says `wanted` if it is not callable or an `also`."""
+    """Return the module and object of `spec`. If it is neither callable nor of type `also`, an error says `wanted`."""
     place, name = place_and_name(spec)
     module = _module(adapter_module(place) or place)
     with _as_usage_error(f"{spec} cannot be looked up: it raised "):  # an object may compute its attributes

@@ -376,7 +376,7 @@ class Finding:
 
     @property
     def decides_nothing(self) -> bool:
-        """Whether the finding, not from a proof search, is inconclusive and has no event that trials can decide."""
+        """Whether the finding is inconclusive and no trials can decide it. It is False for a search for a proof."""
         is_open = self.verdict is Verdict.INCONCLUSIVE and not self.is_proof
         return is_open and (self.samples is None or self.samples.untestable)
 

@@ -41,7 +41,7 @@ def at_ends(values: Sequence[Any], sizes: Iterable[int], relation: Relation) -> 
 
 
 def at_places(low: Any, high: Any, size: int, relation: Relation) -> Iterator[Datasets]:
-    """Yield pairs: a dataset of `low` and `high` with its first, middle or last record changed or new, and without."""
+    """Yield pairs: a dataset of `low` and `high`, changed or extended at its start, middle or end, and unchanged."""
     halves = [low] * (size // 2) + [high] * (size - size // 2)
     for base in ([low] * size, [high] * size, halves, [low, high] * (size // 2) + [low] * (size % 2)):
         for place in dict.fromkeys((0, size // 2, size - 1)):
