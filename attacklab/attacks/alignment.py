@@ -1,4 +1,4 @@
-"""The attack `alignment`: what the code around the noise loses; see `attacklab.auditing.alignment`, which runs it."""
+"""The attack `alignment`: the privacy loss of the code around the noise. `attacklab.auditing.alignment` runs it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from attacklab.model.targets import Target
 
 @dataclass(frozen=True)
 class AlignmentAttack:
-    """The attack's entry in the registry; it shifts draws, which no scenario of pairs and events can express."""
+    """The entry of the attack in the registry. It shifts random draws, which pairs and events cannot express."""
 
     name: str = field(default="alignment", repr=False)
     flaw: str = field(default="the code around the noise loses more than is claimed", repr=False)

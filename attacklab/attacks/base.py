@@ -23,20 +23,20 @@ from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Kind, Outputs, Target
 
 Probe: TypeAlias = Callable[[Any, int], Outputs]
-"""`probe(input, trials)` returns outputs of the target. None of them is used to judge an event."""
+"""`probe(input, trials)` returns this many outputs of the target for the input. No event is judged on them."""
 
 Answers: TypeAlias = tuple[float, float]  # two true answers
 
 DEAR_WORDS = 64
-"""An output that takes more random words is expensive: a noisy maximum takes at least one for each outcome."""
+"""An output that takes more random words than this is expensive. A noisy maximum takes one or more per outcome."""
 
 FEW = 8  # how many outputs show of what kind they are
 
 
 def is_dear(probe: Probe, input_: Any, outputs: int = FEW) -> bool:
-    """Whether an output takes more than `DEAR_WORDS` random words, as it does if every outcome gets its own noise.
+    """Whether outputs for this input take more than `DEAR_WORDS` random words each, on average over a few of them.
 
-    This cost does not depend on the machine. The result is False if the target fails or runs in another process.
+    Targets that draw noise for every outcome do. The result is False if the target fails or runs in another process.
     """
     before = getattr(probe, "words", 0)
     with contextlib.suppress(TargetError):
@@ -54,7 +54,7 @@ class Event:
         contains: takes outputs, one a row, and returns which of them lie in the set, as a bool array.
         line: the set as a Python expression in `output`, for people to read. It assumes that the output is not a
             failure, and may use `np`. Empty if one line is not enough.
-        flaw: the flaw that the event shows, in one line; empty if it is the flaw of its attack.
+        flaw: the flaw that the event shows, in one line. If it is empty, the event shows the flaw of its attack.
     """
 
     description: str
@@ -74,14 +74,14 @@ class Scenario:
 
     Attributes:
         pair: the two inputs.
-        events: the candidates. A first sample chooses one of them and tells how many trials it will take; a second
+        events: the candidates. A first sample chooses one of them and the number of trials to judge it on; a second
             sample judges it.
         answers: how many answers the adversary collects before it decides. If more than 1, each row that an event sees
             holds this many answers.
-        sees_failures: whether the events see failures: if so, an output may be the `Failure` of a release that raised.
-            If not, a trial in which the release raised counts as "not in the event".
-        trials: the largest number of trials that judge it, for events that happen always or never; None for as many as
-            the audit has.
+        sees_failures: whether an output may be the `Failure` of a release that raised. If not, a trial in which the
+            release raised counts as "not in the event".
+        trials: the most trials to judge the event on, because few are enough if it always or never happens. None to use
+            as many as the audit has.
 
     Raises:
         ValueError: there are no events, or `answers` or `trials` is less than 1.
@@ -124,7 +124,7 @@ class Attack(Protocol):
         ...
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """The pairs and events to try on this target.
+        """Return the pairs and events to try on this target; `probe` draws its outputs.
 
         Raises:
             TargetError: the target failed while it was probed.
@@ -180,7 +180,7 @@ class FunctionAttack:
         return self.find(target, probe, **dict(self.settings))
 
     def given(self, **settings: Any) -> FunctionAttack:
-        """Return the attack with these settings in place of its own."""
+        """Return a copy of the attack that passes these keyword arguments, and no others, to `find`."""
         return replace(self, settings=tuple(settings.items()))
 
     def __repr__(self) -> str:
@@ -254,7 +254,7 @@ def pairs_with_answers(
     Args:
         target: a target of any kind but SELECTION.
         answers: the two true answers for additive noise; 0 and the sensitivity by default.
-        most: the largest number of pairs of datasets of any shape.
+        most: the largest number of pairs for a target of kind DATASET. Other kinds get one pair.
     """
     if target.kind is Kind.NOISE:
         pair, first, second = pair_of_answers(target, *map(float, answers or (0.0, target.sensitivity)))

@@ -103,7 +103,7 @@ def bet_on_failing(pair: NeighbouringPair, probe: Probe) -> Scenario:
 
 
 def sampled(probe: Probe, input_: Any, trials: int) -> Outputs:
-    """Draw outputs; if the target raises, draw fewer of them, one at a time, with a `Failure` for each that raised.
+    """Return outputs. If the target raises, make at most `ONE_BY_ONE` single calls; one that raises gives a `Failure`.
 
     Raises:
         TargetError: the target failed in a way that is not an output, such as a process that hangs or dies.
@@ -115,7 +115,7 @@ def sampled(probe: Probe, input_: Any, trials: int) -> Outputs:
 
 
 def answered(probe: Probe, input_: Any, trials: int) -> Outputs:
-    """Draw outputs; if the target fails on many at once, draw small batches or single ones, and leave out failures.
+    """Return outputs. If the target fails on many at once, draw small batches or single ones, without the failures.
 
     Raises:
         TargetError: every draw failed.

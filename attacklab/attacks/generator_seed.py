@@ -33,13 +33,13 @@ _RESEEDED = np.random.RandomState()
 
 
 def legacy_draws(seed: int, count: int) -> Doubles:
-    """Draw from the legacy generator (`np.random.seed` and `RandomState`) with this seed."""
+    """Return Laplace draws of scale 1 from the legacy generator (`np.random.seed`, `RandomState`) with this seed."""
     _RESEEDED.seed(seed)
     return _RESEEDED.laplace(size=count)
 
 
 def modern_draws(seed: int, count: int) -> Doubles:
-    """Draw from a `default_rng` with this seed."""
+    """Return Laplace draws of scale 1 from a `default_rng` with this seed."""
     return np.random.default_rng(seed).laplace(size=count)
 
 

@@ -141,7 +141,7 @@ def _two_words(uniforms: NDArray[np.int64]) -> NDArray[np.uint32]:
 
 
 def _is_predicted(outputs: Outputs, *, counts: Doubles, scale: float) -> NDArray[np.bool_]:
-    """Recover the state from the first vector's known counts, and return which vectors' last counts it predicts."""
+    """Return which vectors end in `counts[-1]` plus the noise predicted from the first vector's other entries."""
     known = len(counts) - 1
     try:
         generator = recover_mt19937(outputs[0, :known], counts[:known], scale=scale)

@@ -51,14 +51,14 @@ SPECIAL_RECORDS = (math.nan, math.inf, -math.inf, sys.float_info.max, -sys.float
 SPECIAL_UTILITIES = (math.nan, math.inf, -math.inf)
 
 HEIGHTS = tuple((2**power + math.isqrt(5 * 4**power)) // 2 for power in (*range(4, 63, 2), 63))
-"""How many steps from the origin answers are tried: the golden ratio times powers of 2, which every format rounds."""
+"""Steps from the origin to the answers that are tried: the golden ratio times powers of 2, rounded in every format."""
 
 SPREADS = 4.0
-"""By how many interquartile ranges a typical output must move to count. The median of five draws from a Laplace
-distribution moves as far by chance once in 10^7 times."""
+"""A typical output must move by more than this many interquartile ranges to count. The median of five draws from a
+Laplace distribution moves as far by chance once in 10^7 times."""
 
 NEGATIVE_WINDOW = (-2.8, -0.36)
-"""The interval of y/u in which the likelihood ratio exceeds e^ε if a mean of 2/ε records spends its budget twice."""
+"""The interval of output/bound in which the likelihood ratio exceeds e^ε if a mean of 2/ε records spends ε twice."""
 
 Records = NDArray[np.float64]
 
@@ -273,7 +273,7 @@ def steepest_step(answer: Callable[[int], float], size: int, slope: float) -> in
 def _on_higher(
     first: Any, second: Any, make: Callable[[Any, Any], NeighbouringPair], probe: Probe, outputs: int = TYPICAL
 ) -> Scenario:
-    """Return the bet on the input with the higher median output, or on failure if the target fails on either."""
+    """Return a bet on the input with the higher median output, or on failure if the target fails on either input."""
     try:
         sides = [(typical(probe(input_, outputs)), input_) for input_ in (first, second)]
     except TargetError:
@@ -292,7 +292,7 @@ def _between(outputs: Outputs, *, low: float, high: float) -> NDArray[np.bool_]:
 
 
 def _size_that_rounds(target: Target, near: float, far: float, most: int) -> int:
-    """Return the least power of two n at which doubles near n·far are 64 noise scales apart; at most `most`."""
+    """Return the least power of two n, at most `most`, for which doubles near n·far are 64 noise scales apart."""
     wanted = 64.0 * abs(far - near) / min(target.claim.nominal.epsilon, 1.0)
     size = 2
     while size < most and not math.ulp(size * far) >= wanted:
@@ -313,7 +313,7 @@ def _answer(target: Target, kind: type, step: Fraction, steps: int) -> Any:
 
 
 def _heights(target: Target, sign: int, step: float) -> list[int]:
-    """Return the `HEIGHTS` inside the domain in this direction, and the domain's end if it has one."""
+    """Return numbers of steps in one direction: the `HEIGHTS` inside the domain, and the domain's end if it has one."""
     end = math.inf if target.domain is None else target.domain.high if sign > 0 else target.domain.low
     if math.isinf(end):
         return [sign * height for height in HEIGHTS]
@@ -322,7 +322,7 @@ def _heights(target: Target, sign: int, step: float) -> list[int]:
 
 
 def _moved(probe: Probe, answer: Callable[[int], Any], doubles: bool, steps: int, outputs: int = 5) -> float:
-    """Return the median of output − answer over some outputs; NaN if the target does not take the answer."""
+    """Return the median of output − answer for the answer `steps` steps from the origin; NaN if it is refused."""
     given = answer(steps)
     if doubles and float(given) != given:
         return math.nan
@@ -350,10 +350,10 @@ def _spread(outputs: Outputs) -> float:
 
 
 def _jump(moved: Callable[..., float], ways: Iterable[Iterable[int]], step: float, noise: float) -> int | None:
-    """Return a k at which typical outputs jump from k steps to k + 1, near the first two heights left on each way."""
+    """Return a k with a jump of typical outputs between the answers at k and k + 1 steps; None if none is found."""
 
     def excess(low: int, high: int) -> float:
-        """How much further outputs move between two answers than the answers; 0 if that is not known."""
+        """Return |change of outputs| − |change of answers| from `low` to `high` steps; 0 if it is not known."""
         rise = step * (high - low)
         further = abs(moved(high) - moved(low) + rise) - rise
         return 0.0 if math.isnan(further) else further

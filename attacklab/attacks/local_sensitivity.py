@@ -42,30 +42,29 @@ from attacklab.model.neighbours import NeighbouringPair, Relation, as_array
 from attacklab.model.targets import Kind, Outputs, Target, are_numbers
 
 TAIL_FACTORS = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0)
-"""Thresholds for the estimated scale, as multiples of a scale between the two sides'; the choosing sample picks one."""
+"""Multiples of a scale between the two inputs' noise scales. Each gives a threshold; the choosing sample picks one."""
 
 RECORDS = 11
 """How many records a dataset of two values has if the domain allows it: odd, so that one record more makes it even."""
 
 MOST_SIZES = 32
-"""With at most this many records, every number of them at the upper bound is tried; with more, those near quarters."""
+"""With at most this many records n, 0 … n of them at the upper bound are tried; with more, only numbers near k·n/4."""
 
 MOST_PAIRS = 96
-"""How many pairs are looked at."""
+"""The largest number of pairs that are looked at."""
 
 GLANCED_AT = 8
 """How many outputs of each dataset show whether there is noise, and about how much."""
 
 LOOKED_AT = 64
-"""How many outputs of each dataset are drawn where a pair is looked at closely."""
+"""How many outputs of each dataset are drawn when a pair is looked at closely."""
 
 CLOSER_LOOKS = 4
 """At most this many pairs are looked at closely; the first whose sides differ ends the search."""
 
 LEAST_RATIO = 3.0
-"""The factor by which the spreads of the two sides' `LOOKED_AT` outputs must differ; with Laplace noise of equal scale
-they do about once in 10^9 times.
-"""
+"""A pair is kept if the spreads of the two sides' `LOOKED_AT` outputs differ by this factor. With Laplace noise of
+equal scale they do about once in 10^9 times."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ class LocalSensitivity(OfKinds, kinds={Kind.SUM, Kind.MEAN, Kind.DATASET}):
 
     @staticmethod
     def scenario(target: Target, size: int, answers: int) -> Scenario:
-        """Return the pair of `size` records against one more, with the bets on what `answers` answers reveal."""
+        """Return the pair of `size` and `size + 1` records, with bets that the mean |y − f(D)| of answers is large."""
         lower, upper = bounds_of(target)
         epsilon = target.claim.nominal.epsilon
         between = (upper - lower) / (epsilon * (size + 1.5))
@@ -105,7 +104,7 @@ class LocalSensitivity(OfKinds, kinds={Kind.SUM, Kind.MEAN, Kind.DATASET}):
 
 
 def jumps(target: Target, probe: Probe) -> Iterator[Scenario]:
-    """Yield the pair whose outputs differ most in spread, if any does, with a bet on the exact answer or wide noise."""
+    """Yield the pair whose outputs differ most in spread, with the bets of `_at_jump`; nothing if none differ much."""
     for pair in _most_apart(target, probe):
         outputs = [_numbers(probe, side, LOOKED_AT) for side in (pair.first, pair.second)]
         if _ratio([_spread(numbers) for numbers in outputs]) >= LEAST_RATIO:
@@ -114,7 +113,7 @@ def jumps(target: Target, probe: Probe) -> Iterator[Scenario]:
 
 
 def _most_apart(target: Target, probe: Probe) -> list[NeighbouringPair]:
-    """Return the pairs whose outputs differ most in spread, judged by a few outputs of each."""
+    """Return at most `CLOSER_LOOKS` pairs, those first whose outputs differ most in spread, judged by a few outputs."""
     seen: dict[tuple[Any, ...], float | None] = {}
     ranked: list[tuple[float, float, NeighbouringPair]] = []
     for pair in itertools.islice(adapted_pairs(target, _pairs(target)), MOST_PAIRS):
@@ -143,7 +142,7 @@ def _pairs(target: Target) -> Iterator[NeighbouringPair]:
 
 
 def _of_two_values(lower: float, upper: float, size: int, relation: Relation | None) -> Iterator[NeighbouringPair]:
-    """Yield pairs of datasets of two values: one record moves to the upper bound, or is added at either bound."""
+    """Yield pairs of `size` records at the two bounds: one moves to the upper bound, or one is added at either."""
     near = {size * quarter // 4 + step for quarter in range(5) for step in (-2, -1, 0, 1, 2)}
     for uppers in range(size + 1) if size <= MOST_SIZES else sorted(near & {*range(size + 1)}):
         records = on_path(lower, upper, size, uppers)
@@ -185,7 +184,7 @@ def _ratio(spreads: Sequence[float | None]) -> float:
 
 
 def _at_jump(pair: NeighbouringPair, outputs: Sequence[NDArray[np.float64]]) -> Scenario:
-    """Return the bet on the exact answer if one side has no noise, else on outputs far from the less noisy answer."""
+    """Return a bet on the exact answer if one input has no noise; else bets far from the less noisy input's median."""
     (narrow, _, place), (wide, _, _) = sorted(
         (float(_spread(values) or 0.0), typical(values), place) for place, values in enumerate(outputs)
     )
@@ -199,7 +198,7 @@ def _at_jump(pair: NeighbouringPair, outputs: Sequence[NDArray[np.float64]]) -> 
 
 
 def _far(words: str, answer: float, threshold: float, answers: int) -> Event:
-    """Return the bet that `answers` outputs lie further from an answer than a threshold, on average."""
+    """Return the bet that the mean of |output − answer| over `answers` outputs exceeds a threshold."""
     line = f"abs(float(output) - {answer!r}) > {threshold!r}" if answers == 1 else ""
     return Event(words, lambda outputs: np.asarray(estimated_scale(as_floats(outputs), answer) > threshold), line)
 

@@ -32,7 +32,7 @@ GLANCED_AT = 128
 GUESSED_AT = 32  # how many rows tell whether a guess of the answer, the scale and the sampler can be right
 
 COARSE = {1: 256.0, 2: 3.0}
-"""The most half ulps that rounding may move a number, for models of 1 and 2 answers: beyond, any one is reachable."""
+"""The most half ulps by which rounding may move a number, for models of 1 and 2 answers. Beyond, all are reachable."""
 
 ENOUGH = 0.01  # if a bet promises so much evidence a trial, in nats, no other numbers are looked at
 EXPECTED = 0.75  # a model that reaches a smaller share of the outputs from their own answer is a wrong one
@@ -50,13 +50,13 @@ MOST_SCENARIOS = 2  # how many pairs are judged if their true answers were guess
 
 @dataclass(frozen=True, slots=True)
 class Bet:
-    """The bet that a row comes from the backed side: the model can produce it there, and not on the excluded side."""
+    """The bet that the model can produce a row from the backed side's answer, and not from the excluded side's."""
 
-    view: View
-    model: Model
-    backed: Side
-    excluded: Side
-    on_first: bool
+    view: View  # where the number is in outputs, and how it was rounded
+    model: Model  # the sampler that is assumed
+    backed: Side  # the answer and the noise that the bet is on
+    excluded: Side  # the answer and the noise of the other input
+    on_first: bool  # whether the bet is on the pair's first input
 
     def contains(self, outputs: Outputs) -> Bools:
         """Return a bool for each row of outputs: whether it wins the bet."""
@@ -71,7 +71,7 @@ class Bet:
 
     @property
     def event(self) -> Event:
-        """The bet as an event."""
+        """Return the bet as an event on outputs."""
         backed, excluded = self.backed.assumed.scale, self.excluded.assumed.scale
         other = f" at scale {excluded!r}" if self.excluded.answer == self.backed.answer else ""
         words = (
@@ -115,14 +115,14 @@ def scenarios(
 
 
 def scenarios_on_lattices(claim: Claim, numbers: Iterable[NoisyNumber]) -> list[Scenario]:
-    """Return the scenarios on noise that lies on a lattice which tells the answers apart; arguments as `scenarios`."""
+    """Return scenarios with bets on the lattices that noise lies on, if they tell answers apart; see `scenarios`."""
     return _grouped(_on_lattices(claim.nominal, list(numbers), 0.0))
 
 
 def _looked_at(
     claim: Claim, numbers: Iterable[NoisyNumber], models_of: Callable[[View], Sequence[Model]]
 ) -> tuple[list[NoisyNumber], list[Ranked]]:
-    """Return the numbers, up to the first whose bets promise enough, and the bets on all of them, the best first."""
+    """Return the numbers that are looked at, and the bets on them, best first. `ENOUGH` evidence ends the search."""
     looked_at: list[NoisyNumber] = []
     ranked: list[Ranked] = []
     for number in itertools.islice(numbers, MOST_NUMBERS):
@@ -134,7 +134,7 @@ def _looked_at(
 
 
 def _bets_on(claim: Claim, number: NoisyNumber, models: Sequence[Model]) -> Iterator[Ranked]:
-    """Yield the bets on a number by the models that its rounding does not make useless, on one answer or on two."""
+    """Yield the bets on a number by the models, of one or two answers, that can still win after its rounding."""
     coarseness = number.coarseness
     fine = [model for model in models if coarseness <= COARSE[model.answers]]
     for answers in sorted({model.answers for model in fine}):
@@ -152,7 +152,7 @@ def _on_lattices(claim: PrivacyClaim, numbers: Sequence[NoisyNumber], best: floa
 
 
 def _blind(number: NoisyNumber, models_of: Callable[[View], Sequence[Model]]) -> Scenario:
-    """Return a scenario with a bet on each answer by the first model, used if no bet did well on the outputs seen."""
+    """Return a scenario with a bet on each answer by the first model, for when no bet did well on the outputs seen."""
     model, first, second = models_of(number.view)[0], number.first[0], number.second[0]
     bets = (
         Bet(number.view, model, first, second, on_first=True),
@@ -171,7 +171,7 @@ def _worth(ranked: Ranked) -> float:
 
 
 def _grouped(ranked: Sequence[Ranked]) -> list[Scenario]:
-    """Return scenarios with the best bets on the best pairs, the backed input first, on one answer or on two."""
+    """Return at most `MOST_SCENARIOS` scenarios, one for each pair and number of answers, the backed input first."""
     groups: dict[tuple[int, int], list[tuple[NoisyNumber, Bet]]] = {}
     best: dict[tuple[int, int], float] = {}
     for worth, number, bet in ranked:
@@ -205,7 +205,7 @@ def _on_lattice(outputs: Floats, half_widths: Doubles, answer: float, assumed: A
 
 
 def _bets(number: NoisyNumber, models: Sequence[Model], answers: int) -> list[tuple[tuple[float, float], Bet]]:
-    """Return the bets that won on the outputs seen, each after its win rates on the backed and the excluded side."""
+    """Return ((backed rate, excluded rate), bet) for each bet that won clearly more often on its backed side."""
     samples = [_rows(number.view, outputs, answers) for outputs in number.probed]
     glances = [(rows[:GLANCED_AT], widths[:GLANCED_AT]) for rows, widths in samples]
     won = []
@@ -228,7 +228,7 @@ def _bets(number: NoisyNumber, models: Sequence[Model], answers: int) -> list[tu
 
 
 def _likely(model: Model, sides: Sequence[Side], rows: Floats, widths: Doubles) -> list[Side]:
-    """Return at most two sides from which the model reaches the most rows; none if it reaches few from every side."""
+    """Return at most two of an input's guesses: those from which the model reaches most rows; none if these are few."""
     shares = [(float(reached(model, rows, widths, side).mean()), side) for side in sides]
     most = max(share for share, _ in shares)
     return [side for share, side in shares if share >= max(most, EXPECTED)][:2]

@@ -31,8 +31,8 @@ _CONSTANT = np.uint64(1) << np.uint64(63)
 _TIDIED = 512  # after this many unknowns are solved for, equations that follow from those already used are dropped
 
 GLANCED = 40
-"""This many outputs after the first 624 depend on only twice as many of the first 624. Their equations are solved
-first: noise of another generator contradicts them, and is refused before all equations are solved."""
+"""The equations of this many outputs after the first 624 are solved first, because they hold only twice as many of the
+first 624. Noise of another generator contradicts them, so it is refused before all equations are solved."""
 
 _TEMPERING = ((-11, 0xFFFFFFFF), (7, 0x9D2C5680), (15, 0xEFC60000), (-18, 0xFFFFFFFF))
 """The shift to the left and the mask of each step y ← y ⊕ (shifted y & mask)."""
@@ -81,7 +81,7 @@ def _bits(words: NDArray[np.uint32]) -> NDArray[np.uint64]:
 
 
 def _equations(values: NDArray[np.uint64], known: NDArray[np.bool_]) -> tuple[Forms, int]:
-    """Return an equation for each known bit after the first 624 outputs, and the number of unknown bits in these."""
+    """Return a form that is 0 for each known bit after the first 624 outputs, and the number of unknowns in these."""
     forms, unknowns = _first_outputs(values[:WORDS], known[:WORDS])
     later = _tempered(_continued(_untempered(forms), len(values))[WORDS:])
     later[..., -1] ^= values[WORDS:] << np.uint64(63)
@@ -117,7 +117,7 @@ def _tempered(forms: Forms) -> Forms:
 
 
 def _untempered(forms: Forms) -> Forms:
-    """Undo each step of tempering by iteration: a step that shifts by s gets s more bits right in each round."""
+    """Return forms before tempering. Each step is undone in rounds: with a shift by s, each gets s more bits right."""
     for left, mask in reversed(_TEMPERING):
         undone = forms
         for _ in range(BITS // abs(left)):
@@ -127,7 +127,7 @@ def _untempered(forms: Forms) -> Forms:
 
 
 def _continued(state: Forms, length: int) -> Forms:
-    """Extend the words of the state by the recurrence."""
+    """Return the state's words, extended by the recurrence to `length` words."""
     words = np.concatenate([state, np.zeros((length - WORDS, *state.shape[1:]), dtype=np.uint64)])
     # Word k + 624 needs words k, k + 1 and k + 397, so 624 − 397 words can be made at a time.
     block = WORDS - MIDDLE
@@ -176,7 +176,7 @@ def _solved(equations: Forms, unknowns: int) -> tuple[NDArray[np.uint64], list[i
 
 
 def _open(equations: Forms, word: int) -> Forms:
-    """Return the equations with an unknown in word `word` or later; raise `StateNotFound` if one without is false."""
+    """Return the equations with unknowns from word `word` on. Raise `StateNotFound` if another equation is false."""
     coefficients = equations[:, word:].copy()
     coefficients[:, -1] &= ~_CONSTANT
     still_open = coefficients.any(axis=1)
@@ -186,5 +186,5 @@ def _open(equations: Forms, word: int) -> Forms:
 
 
 def _numbers(unknowns: int) -> NDArray[np.intp]:
-    """Return numbers for the unknowns in reverse order, so that the first output's unknowns are solved for last."""
+    """Return the unknowns' columns n − 1, …, 1, 0, so that the first output's unknowns are solved for last."""
     return np.arange(unknowns)[::-1]

@@ -31,7 +31,7 @@ from attacklab.model.targets import Kind, Outputs, Target, are_numbers
 MOST_PAIRS, MOST_PAIRS_OF_PARTS = 4, 12  # how many pairs of a target on datasets are looked at
 
 SURE = 1 << 10
-"""How many outputs of an input must be alike, if there is time for them: noise of ε = 6 shows in two or three."""
+"""How many outputs of an input must be equal, if there is time. Randomized response with ε = 6 changes two or three."""
 
 
 def no_noise(target: Target, probe: Probe) -> Iterator[Scenario]:
@@ -84,7 +84,7 @@ def bare_part(target: Target, probe: Probe) -> Iterator[Scenario]:
 
 
 def _bare(probe: Probe, pair: NeighbouringPair, answers: Answers | None, trials: int) -> Event | None:
-    """Return the bet on the first input's output, if each input gives one output only and the two differ; else None."""
+    """Return a bet on the first input's output if each input has just one, they differ and fit `answers`; or None."""
     sides = _sides(probe, pair, trials)
     known = [np.unique(hashes(outputs)) for outputs in sides]
     if (

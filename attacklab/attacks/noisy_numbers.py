@@ -46,7 +46,7 @@ DEVIATION_TOLERANCE = 0.28
 """The largest relative error of a mean deviation of `PROBED` outputs: 4.5 standard errors for Laplace noise."""
 
 ScaleOf: TypeAlias = Callable[[float], tuple[float, float]]
-"""`scale_of(sensitivity)` returns the scale, by which samplers multiply, and the rate, by which others divide."""
+"""`scale_of(sensitivity)` returns (scale, rate): some samplers multiply by the scale, others divide by the rate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class View:
 
     @property
     def description(self) -> str:
-        """The number's place and rounding, to end an event's description; empty for a whole output without a grid."""
+        """Return the place and the rounding in words, to end an event's description; empty if there is neither."""
         where = f", {self.words}" if self.words else ""
         form = "" if self.released == Released(self.released.form) else f", {self.released.description}"
         return f"{where}{form}"
@@ -88,7 +88,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What is assumed of one input's number: its true answer and its noise."""
+    """A guess at one input's number: its true answer, and the scale, rate and format of its noise."""
 
     answer: float
     assumed: Assumed
@@ -116,7 +116,7 @@ class NoisyNumber:
 
     @property
     def coarseness(self) -> float:
-        """The median half-width of the numbers, in units of their median half ulp; 0 if that half ulp is 0."""
+        """Return (median half-width)/(median half ulp) of the first input's numbers; 0 if the half ulp is 0."""
         numbers, widths = self.view.look(self.probed[0])
         half_ulps = half_ulp(numbers.astype(np.float64), self.view.released.form)
         return float(np.median(widths) / np.median(half_ulps)) if np.median(half_ulps) else 0.0

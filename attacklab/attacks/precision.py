@@ -153,7 +153,7 @@ def _models(view: View) -> tuple[Model, ...]:
 
 
 def _of_neighbouring_floats(target: Target, outputs: Outputs, released: Released) -> Iterator[Known]:
-    """Yield the power of two nearest to the median size of outputs and the number below it, if they are neighbours."""
+    """Yield the power of two nearest to the median |output|, paired with the next number below, if Δ allows it."""
     median = float(np.median(np.abs(released.numbers(outputs).astype(np.float64))))
     if outputs.dtype.kind == "i" or not 0 < median < math.inf:
         return
@@ -165,7 +165,7 @@ def _of_neighbouring_floats(target: Target, outputs: Outputs, released: Released
 
 
 def _off_grid(target: Target) -> Iterator[Known]:
-    """Yield the pair of an answer and another one that lies off any grid around the first."""
+    """Yield a pair of answers, `GOLDEN` times Δ or the range apart, so that no coarse grid holds both."""
     if target.kind is Kind.NOISE:
         base = float(origin(target))
         yield from pairs_with_answers(target, (base, base + GOLDEN * target.sensitivity))

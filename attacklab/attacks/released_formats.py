@@ -28,18 +28,18 @@ from attacklab.model.floats import BINARY16, BINARY32, Doubles, Floats, Format, 
 from attacklab.model.targets import Outputs
 
 LOOKED_AT = 256
-"""How many outputs are looked at, if there are this many: decimal texts of binary32 numbers say little each."""
+"""The most outputs that are looked at. It is large because one decimal text of a binary32 number says little."""
 
 LEAST = 1e-290
-"""Numbers nearer to 0 are not looked at: below it there is no room for their last places, binary or decimal."""
+"""Numbers of smaller magnitude are left out, because a unit in their last binary or decimal place may underflow."""
 
 EVIDENCE_BITS = 64 + 6
-"""A format or grid is believed if chance shows one with probability 2^−64 or less; fewer than 2^6 are tried."""
+"""Bits of evidence that a format or grid needs: by chance, one of under 2^6 tried has them once in 2^64 times."""
 
 ROUNDED_TWICE = 1 + 2.0**-20  # the relative error of half a decimal step computed in doubles, and more
 
 STEP_ULPS = 64
-"""How far from a multiple of a step a number may be, in ulps of the largest number; a step must be larger than that."""
+"""The most ulps of the largest number by which numbers may miss multiples of a step. A step must exceed it."""
 
 FEWEST_LARGER = 16  # this many numbers on a lattice are all even multiples of its step with negligible probability
 
@@ -62,7 +62,7 @@ class Released:
 
     @property
     def description(self) -> str:
-        """The format and the grid in words."""
+        """Return the format and the grid in words."""
         if self.places is not None:
             return f"{self.form.name} rounded to {self.places} decimal places"
         if self.digits is not None:
@@ -111,7 +111,7 @@ def merged(first: Released, second: Released) -> Released:
     """Return the format and grid of numbers, from what was inferred for two parts of them.
 
     The format is the wider one, because an answer of 0 leaves noise of a narrower format unchanged. There is a grid
-    only if both parts have one, and then it is the finer one.
+    only if both parts have one: the finer one, or the one of significant digits if the other is of decimal places.
     """
     form = max(first.form, second.form, key=lambda candidate: candidate.significand_bits)
     if first.places is not None and second.places is not None:
@@ -164,7 +164,7 @@ def _decimal(values: Doubles, form: Format) -> Released | None:
 
 
 def _evidence(coarse: Doubles, fine: Doubles) -> bool:
-    """Whether numbers with the finer steps would all fall on the coarser steps with negligible probability."""
+    """Whether it is hardly chance that all numbers are multiples of `coarse`, if each is some multiple of `fine`."""
     return float(np.maximum(_coarser_by(coarse, fine), 0).sum()) >= EVIDENCE_BITS
 
 

@@ -58,7 +58,7 @@ OFTEN = 0.1
 At a large ε, these calls are too few for `ENOUGH` evidence."""
 
 APART = 4.0
-"""Numbers lie on a grid if the gaps between neighbouring ones are whole steps, and the median gap at most this many."""
+"""Sorted numbers lie on a grid if all gaps are whole multiples of the least, and the median gap at most this many."""
 
 MOST_STEPS = 1 << 16  # by how many steps a utility is raised at the most until its outcome wins
 COLUMNS = 8  # how many numbers of an output are looked at by themselves
@@ -132,7 +132,7 @@ def _step(target: Target, step: int, outcome: int = 0) -> NeighbouringPair:
 
 
 def _flipped(target: Target, probe: Probe) -> NeighbouringPair | None:
-    """Return the pair of utilities between which calls of one trial begin to select another outcome; None if none."""
+    """Return utilities one step apart between which single calls start to select a rival outcome; None if never."""
     winner = int(probe(_step(target, 0).first, 1)[0])
     rival = (winner + 1) % OUTCOMES
     step = first(lambda step: int(probe(_step(target, step, rival).first, 1)[0]) == rival, most=MOST_STEPS)
@@ -177,7 +177,7 @@ def _agreeing(seen: NDArray[np.uint64]) -> int:
 
 
 def _repeated(pair: NeighbouringPair, seen: Sides, again: Sides, target: Target, calls: str) -> Scenario | None:
-    """Return bets on the outputs that one input only gave before, if outputs drawn later bear them out; else None."""
+    """Return bets on the outputs in `seen` that only one input gave, if they win on those in `again`; else None."""
     columns = numbers(seen[0])[:COLUMNS]
     parts: list[tuple[str, Atoms]] = [("this very output", hashes)]
     if len(columns) > 1:

@@ -82,7 +82,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class GridPoints:
-    """The grid points of many windows, one after another.
+    """The grid points in the windows of many rows, listed row after row.
 
     Attributes:
         rows: the row that each point belongs to.
@@ -113,7 +113,7 @@ class GridPoints:
         return cls(rows, low[rows] + place, counts)
 
     def with_each_of(self, points: GridPoints, wanted: Bools) -> tuple[Integers, Integers]:
-        """Pair each point with every point that `points` has in the same row, for the wanted rows.
+        """Return all combinations of a point here and a point of `points` in the same row, for the wanted rows.
 
         Returns:
             Two arrays with an entry for each combination: the index of the point here, and the index in `points`.
@@ -136,7 +136,7 @@ def marked(certain: Bools, rows: Integers) -> Bools:
 
 
 def _enumerated(counts: Integers) -> tuple[Integers, Integers]:
-    """Return two arrays that list 0 … count − 1 for each count in turn: the index of the count, and the number."""
+    """Return two arrays, i and k, that list every k in 0 … counts[i] − 1 for each i in turn."""
     owners = np.repeat(np.arange(len(counts)), counts)
     return owners, np.arange(len(owners)) - (np.cumsum(counts) - counts)[owners]
 
@@ -148,7 +148,7 @@ LAPLACE_CHUNK = 1 << 13  # how many outputs are inverted at a time, so that the 
 
 @dataclass(frozen=True, slots=True)
 class Residues:
-    """The integers whose remainder modulo a power of two, at most `PERIOD`, is one of `rests`."""
+    """The integers k with k % divisor in `rests`; `divisor` is a power of two, at most `PERIOD`."""
 
     divisor: int
     rests: tuple[int, ...]
@@ -317,15 +317,15 @@ def _reachable_chunk(
 
 
 PRODUCT_ULPS = 7
-"""How many ulps from (y − f(D))/σ an x with fl(f(D) + fl(σ·x)) = y can be, if the sum's rounding is finer."""
+"""The most ulps between (y − f(D))/σ and an x with fl(f(D) + fl(σ·x)) = y, unless the sum rounds far more than σ·x."""
 
 NARROW_STEPS = 1  # the same in steps of a narrower format
 LATTICES = (50, 52, 53)  # exponents g of the multiples of 2^−g that are tried
 
 Step = Callable[[Floats], Floats]
 Numbers = tuple[int, Step, Step, Step]
-"""The numbers x that a sampler may multiply: how many are searched on either side; then functions that give the one
-nearest to a value, the next above and the next below."""
+"""The numbers x that a sampler may multiply: how many are tried on either side of the nearest one; then functions that
+return the x nearest to a value, the next x above and the next x below."""
 
 
 def product(
@@ -337,7 +337,7 @@ def product(
     divides: bool,
     numbers: Callable[[Format], Numbers],
 ) -> Bools:
-    """Whether each output y is the answer plus σ·x, or plus x divided by the rate, for one of the numbers x.
+    """Return which outputs y are the answer plus σ·x, or plus x/rate if `divides`, for one of the numbers x.
 
     x ↦ fl(f(D) + fl(σ·x)) never decreases, and differs from f(D) + σ·x by at most half an ulp of y and one rounding of
     σ·x. If the first of these is far larger, (y − f(D))/σ itself is such an x whenever there is one. If not, any such x
@@ -365,12 +365,12 @@ def product(
 
 
 def any_number(form: Format) -> Numbers:
-    """Return all numbers of the format."""
+    """Return all numbers of the format, as `Numbers` describes them."""
     return PRODUCT_ULPS, form.rounded, form.next_above, form.next_below
 
 
 def _narrow(form: Format, *, narrow: Format) -> Numbers:
-    """Return the numbers of a format narrower than the format of product and sum."""
+    """Return the numbers of the format `narrow`, as `Numbers`; all numbers of `form` if `narrow` is no narrower."""
     if narrow.significand_bits >= form.significand_bits:
         return any_number(form)
 
@@ -381,7 +381,7 @@ def _narrow(form: Format, *, narrow: Format) -> Numbers:
 
 
 def _multiples(form: Format, *, exponent: int) -> Numbers:
-    """Return the multiples of 2^−exponent in the format; where its numbers lie further apart, all its numbers."""
+    """Return the multiples of 2^−exponent in a format, as `Numbers`; all its numbers where they lie further apart."""
     spacing = 2.0**-exponent
 
     def above(values: Floats) -> Floats:
@@ -436,7 +436,7 @@ def _in_chunks(rows: Rows, description: str, answers: int = 2) -> Model:
 
 
 def _inverse_cdf(outputs: Floats, half_widths: Doubles, answer: float, sigma: float) -> Bools:
-    """Whether y is the answer plus σ·Φ⁻¹(v) for some v on the grid, with SciPy's Φ⁻¹."""
+    """Return which outputs are the answer plus σ·Φ⁻¹(v) for some v on the grid, with SciPy's Φ⁻¹."""
     grid, noise, error = _noise(outputs, half_widths, answer, sigma, 4)
     centre = scipy.special.ndtr(noise)
     density = np.exp(-noise * noise / 2) / math.sqrt(2 * math.pi)
@@ -450,7 +450,7 @@ def _inverse_cdf(outputs: Floats, half_widths: Doubles, answer: float, sigma: fl
 def _box_muller(
     log: Callable[[Floats], Floats], outputs: Floats, half_widths: Doubles, answer: float, sigma: float
 ) -> Bools:
-    """Whether a pair is the answer plus σ·√(−2·ln v)·(cos 2πU, sin 2πU) for some v and U on the grid."""
+    """Return which pairs are the answer plus σ·√(−2·ln v)·(cos 2πU, sin 2πU) for some v and U on the grid."""
     full_turn = outputs.dtype.type(2 * math.pi)
     # Half ulps: two each for the logarithm (halved by the root) and for sine or cosine, one each for root and product.
     grid, noise, error = _noise(outputs, half_widths, answer, sigma, 5)
@@ -478,7 +478,7 @@ def _box_muller(
 def _polar(
     log: Callable[[Floats], Floats], outputs: Floats, half_widths: Doubles, answer: float, sigma: float
 ) -> Bools:
-    """Whether a pair is the answer plus σ·(V₁, V₂)·√(−2·ln S/S) for some V₁ and V₂ on the grid, with S = V₁² + V₂²."""
+    """Return which pairs are the answer plus σ·(V₁, V₂)·√(−2·ln S/S) for V₁ and V₂ on the grid and S = V₁² + V₂²."""
     grid, noise, error = _noise(outputs, half_widths, answer, sigma, 1)
     depth, depth_error = _half_square(noise, error)
     # With S as computed, |x|² is −2·ln S within 7 half ulps: 2 for S, 2 for the logarithm, 3 for quotient and root.
@@ -502,7 +502,7 @@ def _polar(
 
 
 def _agrees(sums: Floats, outputs: Floats, half_widths: Doubles, rows: Integers, column: int) -> Bools:
-    """Return which sums equal the output of their row and this column, up to its half-width."""
+    """Return which sums differ from `outputs[rows, column]` by at most the half-width of that output."""
     return np.asarray(np.abs(sums - outputs[rows, column]) <= half_widths[rows, column])
 
 
@@ -513,7 +513,7 @@ def _second_first(rows: Rows, outputs: Floats, half_widths: Doubles, answer: flo
 def _noise(
     outputs: Floats, half_widths: Doubles, answer: float, sigma: float, half_ulps: int
 ) -> tuple[float, Doubles, Doubles]:
-    """Return the unit roundoff, the noise in units of σ, and a bound on its error; `half_ulps` is the sampler's own."""
+    """Return the unit roundoff, noise/σ, and a bound on its error. The sampler itself errs by up to `half_ulps`."""
     grid = float(np.finfo(outputs.dtype).eps) / 2
     true_answer, scale = (float(outputs.dtype.type(value)) for value in (answer, sigma))
     noise = (outputs.astype(np.float64) - true_answer) / scale

@@ -74,7 +74,7 @@ def _smallest_step(target: Target) -> NeighbouringPair:
 
 
 def _overflowing_weights(target: Target, probe: Probe) -> NeighbouringPair:
-    """Return two equal utilities high enough for their weights to overflow, against the same one step lower."""
+    """Return the pair of two equal utilities whose weights overflow, and the same utilities one step lower."""
     # Small multiples of a power of two are exact, so the utilities differ by exactly one step.
     step = max(power_of_two_within(target.sensitivity) / (1 if whole_only(target) else 4), math.ulp(0.0))
     nats = target.claim.nominal.epsilon / 2 * (step / target.sensitivity)
@@ -112,7 +112,7 @@ def _worse_is_favoured(outputs: Outputs) -> bool:
 
 
 def _rounded_integers(target: Target) -> NeighbouringPair:
-    """Return (t + Δ, t) against (t, t + Δ), for a t half way between two doubles that are many noise scales apart."""
+    """Return the pair (t + Δ, t) and (t, t + Δ), for a t half way between two doubles many noise scales apart."""
     step = math.floor(target.sensitivity)
     tie = tie_between_floats(BINARY64, 2 * target.sensitivity * ROUNDED_NATS / target.claim.nominal.epsilon)
     # Not `NeighbouringPair.utilities`, which holds doubles: these integers are not doubles.

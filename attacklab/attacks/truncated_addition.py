@@ -54,7 +54,7 @@ SWEPT = ((1, 1 << 11), (16, 1 << 11), (256, 1 << 10), (2048, 1 << 9))
 """Numbers of light outcomes, and how many outputs are drawn at each depth: fewer where an output costs more."""
 
 NEAREST_LOGIT, FARTHEST_LOGIT, SPACING_NATS = 2.5, 6.0, 0.75
-"""Logits of the share of the light outcomes, positive and negative, between which depths are swept, and the spacing."""
+"""Depths are swept, 0.75 nats apart, where the logit of the light outcomes' share should fall from 2.5 to −6."""
 
 FINEST_NATS = 0.25
 """The most by which one unit of depth may change the logarithm of a weight, unless utilities must be integers."""
@@ -71,12 +71,12 @@ DEVIATIONS, CLEAR_DEVIATIONS = 1.5, 4.0
 SHARE_BITS = 11  # a group of a ladder has a share of 2^−11 of the weight
 
 LADDERS = (range(11, 21), range(22, 25, 2))
-"""Bits k of the weights 2^−k of the groups; the second has 10,240 light outcomes, for sums in binary32."""
+"""The k of the weights 2^−k of each ladder's groups. The second ladder has 10,240 outcomes, for sums in binary32."""
 
 GROUPS = 10_240  # light outcomes of the larger ladder
 
 LOOKS = ((1 << 13, 1), (1 << 14, 3), (1 << 15, 8))
-"""Numbers of outputs, and up to how many from one group suggest that its weights are lost; 4, 8, 16 are expected."""
+"""Outputs in each look, and the most from a group whose weights seem lost. If none is lost, 4, 8, 16 are expected."""
 
 OF_TRIALS, LEAST_LEARNING, RARE_LEARNING = 8, 64, 1 << 10
 """A depth gets at most one output for `OF_TRIALS` judging trials, but at least `LEAST_LEARNING` outputs. Ladders are
@@ -85,7 +85,7 @@ tried only if it gets at least `RARE_LEARNING`."""
 DEPTHS = 64  # about how many depths are looked at in all
 
 NO_PAIR = (OutsideDomain, UsageError)
-"""The errors if the domain has no such pair, or its utilities would lie beyond the largest double."""
+"""The errors that are raised if the domain has no such pair, or if utilities would exceed the largest double."""
 
 
 @dataclass(frozen=True)
@@ -159,9 +159,9 @@ class _Scale:
 
     Attributes:
         target: the target.
-        gap: the largest power of two within the sensitivity.
-        parts: units in a gap, a power of two; 1 where utilities must be whole.
-        nats: by how much a unit of depth changes the logarithm of a weight.
+        gap: the largest power of two that is at most the sensitivity.
+        parts: the number of units in a gap, a power of two; 1 if utilities must be whole numbers.
+        nats: the change of a weight's logarithm for each unit of depth.
     """
 
     target: Target
@@ -185,7 +185,7 @@ class _Scale:
         return math.ceil(nats / self.nats)
 
     def astride(self, depths: NDArray[np.int64]) -> NeighbouringPair:
-        """Return the pair in which the heavy outcome rises by a gap to 0; light ones fall by a gap from `depths`."""
+        """Return the pair whose heavy outcome rises from −gap to 0, and whose light ones fall a gap below `depths`."""
         below = -self.unit * depths
         return self._pair(np.append(-self.gap, below), np.append(0.0, below - self.gap))
 
@@ -206,7 +206,7 @@ def _is_dear(scale: _Scale, probe: Probe, lights: int) -> bool:
 
 
 def _swept(scale: _Scale, probe: Probe, lights: int, outputs: int) -> Iterator[tuple[float, Scenario]]:
-    """Yield pairs on which the share of light outcomes seems to break the claim, each after its `_excess`.
+    """Yield (excess, scenario) for pairs on which the light outcomes' share seems to break the claim; see `_excess`.
 
     One pair straddles the steepest fall, one ends where the share has fallen most clearly below what it should be, and
     one straddles the steepest rise, with the heavy outcome left where it is.
@@ -272,7 +272,7 @@ def _deviations(point: PrivacyClaim, first: float, second: float, trials: int) -
 
 
 def _on_ladders(scale: _Scale, probe: Probe) -> Iterator[Scenario]:
-    """Yield the scenario of the first ladder that seems to lose weights; a deeper one loses them on both inputs."""
+    """Yield the scenario of the first ladder that seems to lose weights. Deeper ones would lose them on both inputs."""
     for rungs in LADDERS:
         with contextlib.suppress(StopIteration):
             yield next(_on_ladder(scale, probe, rungs))
@@ -280,7 +280,7 @@ def _on_ladders(scale: _Scale, probe: Probe) -> Iterator[Scenario]:
 
 
 def _on_ladder(scale: _Scale, probe: Probe, rungs: range) -> Iterator[Scenario]:
-    """Yield bets on the groups of a ladder that are hardly drawn, so that their weights may be lost; else nothing."""
+    """Yield a scenario with a bet on each group that is hardly drawn, so that its weights may be lost; else nothing."""
     sizes = [1 << bits - SHARE_BITS for bits in rungs]
     depths = [scale.units(bits * math.log(2)) - scale.parts for bits in rungs]
     # The deepest come first, so that a running sum is still that of the heavy outcome alone when it reaches them.

@@ -38,7 +38,7 @@ class ZeroRounding(OfKinds, kinds={Kind.SELECTION}):
     """The attack on weights that underflow to zero.
 
     Attributes:
-        outcomes: the number of outcomes in the second of its two forms; the first has two.
+        outcomes: the number of outcomes in the second scenario; the first has two.
     """
 
     outcomes: int = 100
@@ -70,7 +70,7 @@ class ZeroRounding(OfKinds, kinds={Kind.SELECTION}):
         return Scenario(target.adapted(pair), (OUTCOME_0,))
 
     def _boundary(self, target: Target, probe: Probe, gap: float) -> int:
-        """Return the depth, in parts of a gap, from which equal outcomes are not both drawn, or binary64 underflows."""
+        """Return the depth in parts of a gap from which equal outcomes are not both drawn, or else exp underflows."""
         parts = 1 if whole_only(target) else 4  # of a gap, in which the depth is counted
         nats_per_part = target.claim.nominal.epsilon / (2 * parts) * (gap / target.sensitivity)
         deepest = max(1.0, DEEPEST_NATS / nats_per_part)

@@ -24,7 +24,7 @@ from attacklab.model.claims import Metric
 from attacklab.model.errors import UsageError
 
 Distance: TypeAlias = Fraction | float
-"""A fraction, or an infinity."""
+"""An exact fraction, or `math.inf`."""
 
 
 class Unmeasurable(UsageError):
@@ -120,7 +120,7 @@ def _flat(output: Any) -> tuple[tuple[int, ...], list[Fraction | str]]:
 
 
 def _records(output: Any, metric: Metric) -> tuple[Any, Mapping[Any, Any]]:
-    """Return how often an output has each record. Two records are equal if `_key` is."""
+    """Return None, as there is one form only, and how often each record occurs. Records of equal `_key` are equal."""
     try:
         if isinstance(output, Mapping | str):
             raise TypeError("it is not a list of records")
@@ -132,7 +132,7 @@ def _records(output: Any, metric: Metric) -> tuple[Any, Mapping[Any, Any]]:
 
 
 def _key(record: Any) -> Any:
-    """A key that differs for different records. Floats differ by their bits, so 0.0 is not −0.0."""
+    """Return a hashable key that differs for different records. Floats differ by their bits, so 0.0 is not −0.0."""
     if type(record) in (str, int):
         return record
     if isinstance(record, float | np.floating):

@@ -39,10 +39,10 @@ AT_ONCE = 4096
 """The least and the largest size of a domain are tried first if they are at most this; larger ones are too slow."""
 
 FEW = 8
-"""Number of values tried in large datasets that are all alike but for one record, and of constants tried as records."""
+"""How many values are tried in large datasets of equal records, and how many constants in a function as records."""
 
 GRID = 12
-"""Number of values tried in all datasets of two records and their neighbours; half as many for three records."""
+"""All datasets of two records are tried with this many values; all of three records, with half as many."""
 
 EQUAL = 130
 """Datasets of equal records are tried at every size from 0 to below this. A rounded count jumps at one of them."""
@@ -76,7 +76,7 @@ def values_of(stage: Stage) -> list[Any]:
 
 
 def _constants(function: Any) -> list[float]:
-    """Return numbers in a function's code, and each plus and minus 1: there it may treat records differently."""
+    """Return the first numbers in a function's code, and each ± 1, because it may treat records differently there."""
     constants = getattr(getattr(inspect.unwrap(function), "__code__", None), "co_consts", ())
     numbers = [number for number in constants if type(number) in (float, int) and abs(number) < 2**53]
     return [number + step for number in numbers[:FEW] for step in (0, 1, -1)]
@@ -161,7 +161,7 @@ def _grid(stage: Stage, values: Sequence[Any], size: int) -> Iterator[Neighbours
 
 
 def chains(stage: Stage) -> Iterator[tuple[Chain, list[int]]]:
-    """Yield chains, and the places in each to try."""
+    """Yield each chain with the indices i to try it at, in ascending order; none if the claim is for many changes."""
     values, (least, most) = values_of(stage), stage.sizes
     doubled = [0, *(1 << bit for bit in range(17))]
     if stage.claim.changes > 1:
@@ -181,7 +181,7 @@ def _in_runs(low: Any, high: Any, size: int, count: int) -> list[Any]:
 
 
 def _alike(stage: Stage, values: Sequence[Any], large: Sequence[int]) -> Iterator[Neighbours]:
-    """Yield datasets of equal records with a neighbour: of all small sizes, of large ones, and near jumps of sums."""
+    """Yield datasets of equal records with a neighbour: all small sizes, large sizes, and sizes near jumps of sums."""
     near = [size + step for size in SIZES for step in (-2, 1)]
     for size, most in [*((size, 2) for size in [*range(EQUAL), *near]), *((size, FEW) for size in large)]:
         for value in values[:most]:

@@ -62,16 +62,16 @@ from attacklab.stages.inputs import (
 NAME = "stability"
 
 MOST_PAIRS, MOST_DRAWN = 8_000, 24
-"""Number of pairs tried before Hypothesis searches, and of records in the datasets that it draws."""
+"""The most pairs tried before Hypothesis searches, and the most records in a dataset that Hypothesis draws."""
 
 SECONDS = 5.0
 """The most processor seconds of a search; small datasets come first."""
 
 LAST_SECONDS = 4
-"""Processor seconds to simplify a pair afterwards; and the most that a call may then take before it is ended."""
+"""Processor seconds for simplifying a pair after the search, and as many more until a call is ended."""
 
 WAITING = 5
-"""Seconds of time that count as one processor second, for a stage that waits, such as for a database."""
+"""Wall-clock seconds that count as one processor second, for a stage that waits, such as for a database."""
 
 SLOW = 0.1
 """Seconds that a pair may take; if it takes longer, no larger datasets are tried."""
@@ -89,17 +89,17 @@ class _Study:
     """A search on a stage: its settings, and what was tried so far."""
 
     stage: Stage
-    relax: Fraction
-    seconds: float
+    relax: Fraction  # the claim is increased by this fraction of it
+    seconds: float  # the most processor seconds of the search
     seed: int
-    notes: int | None = None  # the file where to write which pair is tried next, and what was found before
-    begun: tuple[float, float] = (0.0, 0.0)
-    tried: int = 0
-    records: int = 0  # of the largest dataset tried
-    worst: tuple[Distance, Neighbours] | None = None
-    answered: bool = False
-    seen: dict[str, Any] = field(default_factory=dict)  # the first output of each small dataset
-    largest: float = math.inf  # datasets of more records take too long
+    notes: int | None = None  # descriptor of the file that holds the next pair, `tried` and `worst`
+    begun: tuple[float, float] = (0.0, 0.0)  # processor time and wall-clock time at the start
+    tried: int = 0  # the number of pairs tried
+    records: int = 0  # the number of records in the largest dataset tried
+    worst: tuple[Distance, Neighbours] | None = None  # the largest distance, squared for l2, and its pair
+    answered: bool = False  # whether any call gave an output
+    seen: dict[str, Any] = field(default_factory=dict)  # the first output of each small dataset, by its repr
+    largest: float = math.inf  # datasets with more records than this are left out, because they take too long
 
     def finding(self, verdict: Verdict, reason: str, **rest: Any) -> Finding:
         """Return a finding on the stage, with this search's seed and number of calls."""
@@ -109,7 +109,7 @@ class _Study:
 
     @property
     def allowed(self) -> Fraction:
-        """The largest distance that the claim allows, with `relax`, squared for l2."""
+        """Return the largest distance that is no violation: bound·(1 + relax), squared for l2."""
         claim = self.stage.claim
         return (claim.bound * (1 + self.relax)) ** claim.metric.power
 
@@ -164,7 +164,7 @@ class _Study:
 
     @property
     def elapsed(self) -> float:
-        """Processor seconds of this search, or all its seconds over `WAITING`, whichever is more."""
+        """Return the processor seconds of this search, or its wall-clock seconds/`WAITING` if that is more."""
         return max(time.process_time() - self.begun[0], (time.monotonic() - self.begun[1]) / WAITING)
 
     @property
@@ -296,7 +296,7 @@ def _search(study: _Study) -> None:
 
 
 def _draw(study: _Study, values: list[Any]) -> None:
-    """Let Hypothesis draw datasets of these values, and numbers between them, towards larger distances."""
+    """Let Hypothesis search for larger distances, on datasets of these values and of numbers between them."""
     stage = study.stage
     least, most = max(stage.sizes[0], 1), min(stage.sizes[1] - stage.claim.changes, MOST_DRAWN)
     if least > most or study.spent:
@@ -360,7 +360,7 @@ def _plain(study: _Study, distance: Distance) -> Distance:
 
 
 def _told(distance: Distance, bound: Fraction) -> tuple[str, str, str]:
-    """Return the flaw, the distance and what it means for noise, as texts; a distance near the claim as its excess."""
+    """Return three texts: the flaw, the distance (as claim + excess if it is near), and what it means for noise."""
     if isinstance(distance, float):
         return FLAW, "infinitely far", "no noise hides that"
     if not bound:
@@ -374,7 +374,7 @@ def _told(distance: Distance, bound: Fraction) -> tuple[str, str, str]:
 
 
 def _shrunk(study: _Study, distance: Distance, pair: Neighbours) -> Neighbours:
-    """Return a pair with fewer records and rounder values that still breaks the claim, by half the distance or more."""
+    """Return a pair with fewer records and rounder values that breaks the claim, at half of `distance` or more."""
     parts, size = _parts(*pair), max(map(len, pair)) // 2
     enough, ends = max(study.allowed, distance / 2), study.elapsed + LAST_SECONDS
 

@@ -38,7 +38,7 @@ LEAST_LEARNING = 64
 LOOKS = 12  # all in all, about this many times as many outputs are drawn as the events of one pair are learned from
 
 OF_TRIALS = 6
-"""The least number of trials for each output that events are learned from, so that looking costs less than judging."""
+"""Events are learned from at most one output for this many trials, so that looking costs less than judging."""
 
 MORE = 8  # to prove the largest ε, events are learned from this many times more outputs at the most
 OF_PROVING_TRIALS = 4  # they are learned from one output for this many trials then, because all trials are drawn anyway

@@ -1,6 +1,6 @@
 """Candidate events for a target that nobody wrote an attack for: bets on any feature of an output, and on the whole.
 
-Every candidate is a half-line of a score (see `scores` and `rules`), or one likely value of it. A half-line of a table
+Every candidate is a half-line of a score (see `scores`, `learned_scores`) or one likely value. A half-line of a table
 of log likelihood ratios is a union of atoms or of bins in the order of likelihood. Rules are learned on one half of the
 given outputs, and half-lines are ranked on the other half, by the evidence that each is expected to give a trial. The
 rules of the best are then learned again from both halves. The result is a handful of fixed events, to be judged on
@@ -41,8 +41,8 @@ FEW = 64  # a score of no more values than that may have a half-line end at each
 OBJECTS = 1 << 12  # how many outputs of either input are learned from, and ranked on, that are not an array of numbers
 
 RARITIES = (1.0, 1 / 8, 1 / 32, 1 / 128)
-"""To prove an ε, the best event of a score is kept for each of these: among the events that hold, or leave out, at most
-this share of the outputs. A rarer event may prove more on a sample larger than the one that ranks them."""
+"""To prove an ε, a score's best event is kept for each of these shares, among the events that hold, or leave out, at
+most this share of the outputs. A rarer event may prove more on a sample larger than the one that ranks them."""
 
 EACH = 4  # how many scores have such events
 
@@ -121,13 +121,13 @@ def _clearest(
 
 @dataclass(frozen=True, slots=True)
 class _Ranked:
-    """The best half-line or value of a score, its clarity (see `Candidate`), and its number of hits for each input."""
+    """The best half-line or single value of a score."""
 
     score: Score
-    low: float
+    low: float  # the event is low ≤ score ≤ high; −∞ for a half-line
     high: float
-    clarity: float
-    hits: tuple[int, int]
+    clarity: float  # see `Candidate`
+    hits: tuple[int, int]  # how many outputs of each input are in the event
 
 
 def pooled_outputs(first: Outputs, second: Outputs) -> Outputs:
@@ -205,7 +205,7 @@ def _clarity(
 def _promised(
     first: NDArray[np.int64], second: NDArray[np.int64], trials: int, *, delta: float, rarity: float
 ) -> Doubles:
-    """Return the ε that each event is expected to prove; −∞ if its share of outputs, and the rest, exceed `rarity`."""
+    """Return the ε that each event is expected to prove; −∞ if min(share, 1 − share) of outputs exceeds `rarity`."""
     share = (first + second) / (2 * trials)
     return np.where(np.minimum(share, 1 - share) <= rarity, promised_epsilon(first, second, trials, delta), -np.inf)
 

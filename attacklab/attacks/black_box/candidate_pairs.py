@@ -77,8 +77,8 @@ _USUAL = ("1", "10", "0.1", "100", "0.5", "0.01", "5", "0.05", "1000", "50", "0.
 UNITS = tuple(map(Fraction, _USUAL))  # numbers to multiples of which answers are often rounded
 
 FINEST, COARSEST = Fraction(1, 8), 1 << 12
-"""The units that are tried, in steps: finer ones move an answer little further, coarser ones round all answers alike.
-"""
+"""The least and the largest unit that are tried, in steps. A finer one moves answers hardly further than a step.
+A coarser one rounds nearly all answers alike."""
 LARGE = (2.0**24, 2.0**53, 1e6, 1e9)  # answers at which formats stop holding every integer, and large round numbers
 
 PRECISIONS = (8, 11, 24)
@@ -186,7 +186,7 @@ def _moved(count: int, step: float, *, from_ties: bool) -> Iterator[Neighbouring
 
 
 def _opposite(count: int, step: float) -> Iterator[NeighbouringPair]:
-    """Yield pairs of one outcome, or half of them, two steps ahead of the others, against equal utilities."""
+    """Yield pairs (u, v) of utilities: in u one outcome, or half of them, is two steps ahead; in v all are equal."""
     exact = power_of_two_within(step)
     for height, ahead in itertools.product(HEIGHTS, (1, count // 2)):
         units = height + np.where(np.arange(count) < ahead, 3.0, 1.0)
@@ -246,9 +246,9 @@ def _outside(low: float, high: float, relation: Relation) -> Iterator[datasets.D
 
 
 def _before_halves(low: float, high: float, relation: Relation) -> Iterator[datasets.Datasets]:
-    """Yield pairs in which the largest record comes first or not at all, and records follow that a short sum doubles.
+    """Yield pairs that differ in a first, large record; after it, a sum in a short format counts small records double.
 
-    Each of these is a little more than half an ulp of a sum as large as that record, so it is rounded up to an ulp.
+    Each small record is a little more than half an ulp of a sum as large as the first, so it is rounded up to an ulp.
     """
     near, far = (0.0, max((low, high), key=abs)) if low <= 0 <= high else sorted((low, high), key=abs)
     for bits, size in HALVES:

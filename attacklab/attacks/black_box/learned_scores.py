@@ -92,7 +92,7 @@ def _of_features(numbers: Sequence[Feature], others: Sequence[Feature], learning
 
 
 def _in_detail(feature: Feature, learning: Learning) -> Iterator[Score]:
-    """Yield the other scores of a feature; none if it has few values or stands for texts."""
+    """Yield a feature's scores from `number_scores`; none if it has few values or stands for texts."""
     values = as_doubles(feature.of(learning.outputs))
     if len(np.unique(values)) > FEW and not feature.is_text:
         finite = values[np.isfinite(values)]
@@ -162,7 +162,7 @@ def cells_of(feature: Feature) -> Codes:
 
 
 def weighed(scores: Sequence[Score], learning: Learning) -> Score:
-    """Return the ridge regression of the input (1 if it is the first, else −1) on several log likelihood ratios."""
+    """Return a score: the ridge regression of the input (1 if it is the first, else −1) on log likelihood ratios."""
     inputs = np.stack([score.of(learning.outputs) for score in scores], axis=1)
     centred = inputs - inputs.mean(axis=0)
     labels = np.where(learning.of_first, 1.0, -1.0)
@@ -172,7 +172,7 @@ def weighed(scores: Sequence[Score], learning: Learning) -> Score:
 
 
 def summed(scores: Sequence[Score]) -> Score:
-    """Return the sum of several features' log likelihood ratios: their joint ratio if they are independent."""
+    """Return a score: the sum of several features' log likelihood ratios, the joint ratio if they are independent."""
     return Score(
         "the log likelihood ratio of all features",
         partial(_sum, scores=tuple(scores), weights=np.ones(len(scores))),

@@ -1,6 +1,6 @@
 """Scores: numbers that bets are made on, computed from a feature of an output: its size, its bits, if it is missing.
 
-Numbers are read as doubles. What is learned from outputs is in `rules`.
+Numbers are read as doubles. What is learned from outputs is in `learned_scores`.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def number_scores(feature: Feature, centre: float) -> Iterator[Score]:
 
     Args:
         feature: a feature that does not stand for texts.
-        centre: the number from which the distance of the feature is a score.
+        centre: a number; one of the scores is |feature − centre|.
     """
     words, score = feature.description, partial(_score_of, feature=feature.of)
     distance = partial(score, score=lambda values: np.abs(values - centre))

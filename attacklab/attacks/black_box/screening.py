@@ -161,7 +161,7 @@ def _numbers(outputs: Outputs) -> Iterator[Doubles]:
 
 
 def _weighed(rows: Doubles) -> Iterator[Doubles]:
-    """Yield the sum of each row, and the sum with the signs of the difference between the two inputs' mean rows."""
+    """Yield each row's sum, and each row's product with the signs of (first input's mean row − second input's)."""
     with np.errstate(invalid="ignore"):
         sums = rows.sum(axis=1), rows @ np.sign(np.subtract(*(half.mean(axis=0) for half in np.split(rows, 2))))
     yield from (np.nan_to_num(values, nan=np.inf) for values in sums)

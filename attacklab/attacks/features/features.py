@@ -130,16 +130,16 @@ def _at(outputs: Outputs, *, steps: tuple[Step, ...], read: Callable[[Values], N
 
 
 def _types_at(outputs: Outputs, *, steps: tuple[Step, ...], names: tuple[str, ...]) -> NDArray[Any]:
-    """Return codes for the types of the values at the end of a path, before a table gives them all one type."""
+    """Return `type_codes` of the values at the end of a path, as they are before `as_table` gives them one type."""
     came = steps[-1](followed(outputs, steps[:-1])) if steps else outputs
     return type_codes(came, names=names)
 
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """A walk through all parts of outputs that yields features, each with whether it is a number in the outputs."""
+    """A walk through all parts of outputs. It yields each feature with a bool: is it a number in the outputs?"""
 
-    of_first: NDArray[np.bool_] | None
+    of_first: NDArray[np.bool_] | None  # which outputs come from the first input; None if that is not known
     outputs: Outputs
 
     def at(self, steps: tuple[Step, ...], words: str, depth: int) -> Found:
@@ -189,7 +189,7 @@ class _Walk:
         yield from self._read_off(remainders(known), steps, f"of {words}")
 
     def _read_off(self, reads: Reads, steps: tuple[Step, ...], words: str) -> Found:
-        """Yield a feature for each reader of the values at the end of a path, and whether it reads a number in them."""
+        """Yield (feature, is_number) for each reader, a pair (words, function), of the values at the end of a path."""
         for name, read in reads:
             yield self._feature(f"{name} {words}", steps, read), name.startswith("number")
 

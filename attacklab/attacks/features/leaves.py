@@ -77,7 +77,7 @@ def names_of(known: Iterable[Any], *, of_parts: bool) -> list[Any]:
 
 
 def order_of_keys(known: list[Any]) -> Reads:
-    """Yield readers of the places of the first few keys in a dict's order of keys, if that order varies."""
+    """Yield a reader for each of the first few keys: its place in a dict's order. Yield none if no order varies."""
     orders = {tuple(value) for value in known if isinstance(value, dict)}
     if len({tuple(sorted(order, key=repr)) for order in orders}) == len(orders):
         return

@@ -81,7 +81,7 @@ class Position:
         return MISSING
 
     def words(self, whole: str) -> str:
-        """Return the part in words; `whole` is the whole in words."""
+        """Return a description of the part; `whole` describes the value that it is a part of."""
         return f"number {self.place} of {whole}"
 
 
@@ -104,7 +104,7 @@ class Named:
         return opened(value.get(self.name, MISSING)) if isinstance(value, dict) and not self.of_parts else MISSING
 
     def words(self, whole: str) -> str:
-        """Return the part in words; `whole` is the whole in words."""
+        """Return a description of the part; `whole` describes the value that it is a part of."""
         return f"{self.name if self.of_parts else quoted(self.name)} of {whole}"
 
 

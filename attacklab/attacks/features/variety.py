@@ -38,7 +38,7 @@ def _rows(count: int, of_first: NDArray[np.bool_] | None, most: int) -> NDArray[
 
 
 def _variation(numbers: NDArray[np.float64], of_first: NDArray[np.bool_] | None) -> float:
-    """Return how many values a feature has; for two inputs, how many standard errors their ranks or bits are apart."""
+    """Return the number of distinct values; with `of_first`, the standard errors between the inputs' ranks or bits."""
     if of_first is None:
         return float(len(np.unique(numbers)))
     if not np.isfinite(numbers).any() or numbers.min() == numbers.max():
