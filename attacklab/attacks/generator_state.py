@@ -58,7 +58,7 @@ class GeneratorState(OfKinds, kinds={Kind.DATASET}):
     flaw: str = "known noise determines the generator's state, and the state determines all later noise"
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """Yield the pair of 1 in the last count against all counts 0; nothing if the target does not release counts."""
+        """Yield the pair of counts 0, …, 0, 1 and counts all 0; nothing if the target does not release counts."""
         known = self.known
         if target.domain is not None and isinstance(target.domain.shape, Queries):
             known = max(known, target.domain.shape.size - 1)

@@ -82,7 +82,7 @@ class LocalSensitivity(OfKinds, kinds={Kind.SUM, Kind.MEAN, Kind.DATASET}):
     flaw: str = "noise scaled to the local sensitivity tells the number of records, or which side of a jump they are on"
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """Yield, for a mean, the pair of every size with every number of answers; for all targets, a pair at a jump."""
+        """For a mean, yield a scenario for each size and number of answers. Then yield a pair at a jump, if any."""
         if target.kind is Kind.MEAN:
             for size in self.sizes:
                 yield from despite_failures([self.scenario(target, size, answers) for answers in self.answers], probe)

@@ -214,7 +214,7 @@ def _sensitivities(target: Target, side: Any) -> Iterable[float]:
 
 
 def _scales(target: Target, side: Any, deviation: float, scale_of: ScaleOf) -> list[tuple[float, float]]:
-    """Return (scale, rate) pairs that fit the outputs' deviation; for additive noise, always the textbook's first."""
+    """Return (scale, rate) pairs that fit the outputs' deviation. For additive noise, the textbook's come first."""
     if target.noise_scale is not None:
         unsplit, split = [(target.noise_scale, 1 / target.noise_scale)], []
     else:

@@ -148,7 +148,7 @@ FEW = 8  # up to this many outcomes, all moves are tried from all starts; for mo
 MANY = 1024  # of more outcomes only opposite moves are tried, and none where an output takes a random word for each
 
 HEIGHTS = (2.0**11, 2.0**24, 2.0**8, 0.0)
-"""The heights, in steps, from which binary16, binary32 and bfloat16 hold even numbers only; and 0."""
+"""Heights in steps: 0, and those from which binary16, binary32 and bfloat16 hold only even numbers."""
 
 
 def pairs_of_utilities(target: Target, probe: Probe, outcomes: Sequence[int]) -> Iterator[NeighbouringPair]:

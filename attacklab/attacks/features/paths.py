@@ -119,7 +119,7 @@ def followed(outputs: Values, steps: tuple[Step, ...]) -> Values:
 
 
 def as_table(values: Values) -> Values:
-    """Return numbers of one type, or rows of them of equal length, as an array; other values as a list, opened."""
+    """Return numbers of one type, or rows of them of equal length, as an array. Return others as a list, `opened`."""
     if isinstance(values, np.ndarray) and values.dtype != object:
         return values
     values = list(map(opened, values))
