@@ -99,7 +99,7 @@ class NeighbouringPair:
             ValueError: they are not datasets of one form, or not one record apart under `relation`.
         """
         dataset, neighbour = _datasets(first, second)
-        records, others = _records_of(dataset, neighbour), _records_of(neighbour, dataset)
+        records, others = _records_of(dataset), _records_of(neighbour)
         if relation is Relation.ADD_REMOVE:
             longer, shorter = (records, others) if len(records) > len(others) else (others, records)
             apart = len(longer) == len(shorter) + 1 and _is_one_deleted(longer, shorter)
@@ -241,10 +241,10 @@ def _is_single(record: Any) -> bool:
     return record is None or isinstance(record, Number | str)
 
 
-def _records_of(dataset: Any, neighbour: Any) -> Any:
+def _records_of(dataset: Any) -> Any:
     """Return the records of a dataset in order. For a dict, return pairs (person, record) in the dict's own order."""
     if isinstance(dataset, dict):
-        return [(person, dataset[person]) for person in {**dataset, **neighbour} if person in dataset]
+        return list(dataset.items())
     if hasattr(dataset, "itertuples"):
         return list(dataset.itertuples(index=False, name=None))
     is_vector = isinstance(dataset, np.ndarray) and dataset.ndim == 1 and dataset.dtype.names is None
