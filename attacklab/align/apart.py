@@ -47,7 +47,7 @@ class Excess:
     Attributes:
         loss: the largest loss found, in words.
         epsilon: the loss, if the claim is pure DP; else None.
-        by_unit: the share of each draw in the loss; empty if the slopes differ between the inputs.
+        by_unit: the share of each draw in the loss; empty if d(output)/d(draw) differs between the inputs.
         moved: how far the value moves whose noise is shifted most, in words; empty if it is not known.
     """
 
@@ -115,7 +115,7 @@ def _moved(shares: Mapping[Unit, float]) -> str:
 
 
 def _losses(question: Question, trials: Sequence[Trial], units: Sequence[Unit]) -> tuple[list[_Loss], bool]:
-    """Return the loss at each outcome (empty if one is not known), and whether both inputs have the same slopes."""
+    """Return each trial's loss (empty if one is unknown), and whether both inputs have the same d(output)/d(draw)."""
     answers = [question.answer(trial, {}) for trial in trials]
     first = _affine(question, trials, units)
     second = None if first is None else _affine(question.reversed(), answers, units)
@@ -194,7 +194,7 @@ def _rank(rates: Doubles) -> int:
 
 
 def _loss(units: Sequence[Unit], trial: Trial, first: _Affine, second: _Affine, answer: Trial) -> _Loss | None:
-    """Return the loss at an outcome; None if the second input can't give its output."""
+    """Return a trial's loss; None if the second input (`answer` is its run on the same draws) can't give its output."""
     places = answer.run.by_key()
     others = {unit.key: unit for unit in _units(answer, units)}
     if len(others) != len(units) or any(unit.key[0] not in places for unit in units):

@@ -30,7 +30,7 @@ Answers: TypeAlias = tuple[float, float]  # two true answers
 DEAR_WORDS = 64
 """An output that takes more random words than this is expensive. A noisy maximum takes one or more per outcome."""
 
-FEW = 8  # how many outputs show of what kind they are
+FEW = 8  # how many outputs `is_dear` draws unless told otherwise
 
 
 def is_dear(probe: Probe, input_: Any, outputs: int = FEW) -> bool:

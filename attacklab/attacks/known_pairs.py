@@ -43,9 +43,9 @@ from attacklab.model.floats import BINARY64, format_of, power_of_two_within
 from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Kind, Outputs, Target
 
-TYPICAL = 127  # how many outputs of a dataset its typical answer is taken from: their median
-FEW_RECORDS = 64  # an input that is soon drawn from
-TYPICAL_ON_PATH = 31  # the same at each of some three dozen steps of a path
+TYPICAL = 127  # the typical answer of a dataset is the median of this many outputs
+FEW_RECORDS = 64  # datasets are no larger, to be quick to draw from, unless the target fails on this many
+TYPICAL_ON_PATH = 31  # fewer outputs for the typical answer of each of about three dozen datasets on a path
 
 SPECIAL_RECORDS = (math.nan, math.inf, -math.inf, sys.float_info.max, -sys.float_info.max, math.ulp(0.0), -0.0)
 SPECIAL_UTILITIES = (math.nan, math.inf, -math.inf)

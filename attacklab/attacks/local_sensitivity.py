@@ -82,7 +82,7 @@ class LocalSensitivity(OfKinds, kinds={Kind.SUM, Kind.MEAN, Kind.DATASET}):
     flaw: str = "noise scaled to the local sensitivity tells the number of records, or which side of a jump they are on"
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """For a mean, yield a scenario for each size and number of answers. Then yield a pair at a jump, if any."""
+        """For a mean, yield a scenario for each of `sizes` and of `answers`. Then yield what `jumps` yields."""
         if target.kind is Kind.MEAN:
             for size in self.sizes:
                 yield from despite_failures([self.scenario(target, size, answers) for answers in self.answers], probe)

@@ -34,9 +34,9 @@ GUESSED_AT = 32  # how many rows tell whether a guess of the answer, the scale a
 COARSE = {1: 256.0, 2: 3.0}
 """The most half ulps by which rounding may move a number, for models of 1 and 2 answers. Beyond, all are reachable."""
 
-ENOUGH = 0.01  # if a bet promises so much evidence a trial, in nats, no other numbers are looked at
-EXPECTED = 0.75  # a model that reaches a smaller share of the outputs from their own answer is a wrong one
-STANDARD_ERRORS = 3.0  # by how many a bet must win on the outputs looked at to be judged
+ENOUGH = 0.01  # once a bet promises more evidence per trial, in nats, no further numbers are looked at
+EXPECTED = 0.75  # a model is dropped if it reaches a smaller share of the outputs from their own answer
+STANDARD_ERRORS = 3.0  # a bet is judged only if its hits exceed its false hits by this many standard errors
 
 NEARLY = 0.95
 """A bet that promises less than this share of the best bet's evidence is left out, because chance might prefer it."""
@@ -81,7 +81,7 @@ class Bet:
         return Event(words, self.contains, flaw=self.model.flaw)
 
 
-Ranked: TypeAlias = tuple[float, NoisyNumber, Bet]  # the evidence a trial that a bet promises, and on what it is
+Ranked: TypeAlias = tuple[float, NoisyNumber, Bet]  # (evidence expected per trial in nats, number, bet on it)
 
 
 def reached(model: Model, rows: Floats, widths: Doubles, side: Side) -> Bools:

@@ -101,8 +101,8 @@ class NoisyNumber:
     Attributes:
         pair: the two inputs.
         view: where the number is and how it was rounded.
-        first: guesses for the first input, the likeliest first.
-        second: guesses for the second input.
+        first: guesses at the true answer and the noise on the first input, the likeliest first.
+        second: the same for the second input.
         probed: outputs of the first and of the second input.
         answers_known: whether the true answers are known, so that the number is worth a bet whatever the outputs show.
     """

@@ -80,7 +80,7 @@ class Precision(OfKinds, kinds=set(Kind) - {Kind.SELECTION}):
     whole_outputs: ClassVar[bool] = True
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """Yield the pairs, with bets on either of their two answers."""
+        """Yield scenarios on the module's pairs, or on `answers`, with bets that y can come from one answer only."""
         for pairs in self._pairs(target, probe):
             with contextlib.suppress(OutsideDomain):
                 yield from scenarios(target.claim, noisy_numbers(target, probe, pairs), _models)

@@ -319,7 +319,7 @@ def _reachable_chunk(
 PRODUCT_ULPS = 7
 """The most ulps between (y − f(D))/σ and an x with fl(f(D) + fl(σ·x)) = y, unless the sum rounds far more than σ·x."""
 
-NARROW_STEPS = 1  # the same in steps of a narrower format
+NARROW_STEPS = 1  # how many numbers of a narrower format are tried on either side of the nearest one
 LATTICES = (50, 52, 53)  # exponents g of the multiples of 2^−g that are tried
 
 Step = Callable[[Floats], Floats]

@@ -54,7 +54,7 @@ SWEPT = ((1, 1 << 11), (16, 1 << 11), (256, 1 << 10), (2048, 1 << 9))
 """Numbers of light outcomes, and how many outputs are drawn at each depth: fewer where an output costs more."""
 
 NEAREST_LOGIT, FARTHEST_LOGIT, SPACING_NATS = 2.5, 6.0, 0.75
-"""Depths are swept, 0.75 nats apart, where the logit of the light outcomes' share should fall from 2.5 to −6."""
+"""Over a sweep's depths, 0.75 nats apart, the light outcomes' share should fall from logit 2.5 to −FARTHEST_LOGIT."""
 
 FINEST_NATS = 0.25
 """The most by which one unit of depth may change the logarithm of a weight, unless utilities must be integers."""
@@ -76,7 +76,8 @@ LADDERS = (range(11, 21), range(22, 25, 2))
 GROUPS = 10_240  # light outcomes of the larger ladder
 
 LOOKS = ((1 << 13, 1), (1 << 14, 3), (1 << 15, 8))
-"""Outputs in each look, and the most from a group whose weights seem lost. If none is lost, 4, 8, 16 are expected."""
+"""Pairs (outputs drawn, most): the weights of a ladder's group seem lost if at most `most` of these outputs lie in the
+group, in every look. If no weights are lost, 4, 8 and 16 outputs are expected in it."""
 
 OF_TRIALS, LEAST_LEARNING, RARE_LEARNING = 8, 64, 1 << 10
 """A depth gets at most one output for `OF_TRIALS` judging trials, but at least `LEAST_LEARNING` outputs. Ladders are
@@ -272,7 +273,7 @@ def _deviations(point: PrivacyClaim, first: float, second: float, trials: int) -
 
 
 def _on_ladders(scale: _Scale, probe: Probe) -> Iterator[Scenario]:
-    """Yield the scenario of the first ladder that seems to lose weights. Deeper ones would lose them on both inputs."""
+    """Yield the scenario of the first of `LADDERS` that seems to lose weights. Deeper ones lose them on both inputs."""
     for rungs in LADDERS:
         with contextlib.suppress(StopIteration):
             yield next(_on_ladder(scale, probe, rungs))

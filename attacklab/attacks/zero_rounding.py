@@ -46,10 +46,10 @@ class ZeroRounding(OfKinds, kinds={Kind.SELECTION}):
     flaw: str = "weights underflow to zero, and an outcome proves which dataset it came from"
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """Yield the form with two outcomes and the form with many, both on either side of the boundary.
+        """Yield a pair with two outcomes, then one with `outcomes`; utilities below the boundary have the weight 0.
 
-        A target that draws noise for each outcome has no weights, and its outputs of many outcomes cost much, so it
-        gets only the first form.
+        Each pair has utilities on both sides of the boundary. A target that draws noise for each outcome has no
+        weights, and its outputs of many outcomes cost much, so it gets only the first pair.
         """
         # Multiples of a power of two are exact, so the utilities differ by exactly one gap.
         gap = power_of_two_within(target.sensitivity)

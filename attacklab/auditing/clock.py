@@ -75,7 +75,8 @@ class Clock:
             needed = 2 * (self._seconds - self.left + seconds)
             raise OutOfTime(
                 f"there is no time left to look for inputs and events: your function takes {rate:.3g} s for an output, "
-                f"so this attack needs about {needed:.3g} s; raise --trials (in Python trials=, or seconds=)"
+                f"so this attack needs about {needed:.3g} s; set --trials (in Python trials=), which lifts the time "
+                "limit, or in Python raise seconds="
             )
         return self._timed(request)
 

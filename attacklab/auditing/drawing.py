@@ -48,7 +48,7 @@ Without that it returns them to the system, and a fast release takes four times 
 
 
 class Request(NamedTuple):
-    """The arguments of one draw, except the target. With `alone`, the release is called once a trial; see `outputs`."""
+    """The arguments of `draw`, except the target."""
 
     input_: Any
     trials: int
@@ -70,7 +70,7 @@ class Drawn(NamedTuple):
 
 
 def draw(target: Target, input_: Any, trials: int, seed: np.random.SeedSequence, alone: bool = False) -> Drawn:
-    """Draw outputs of a target.
+    """Draw outputs of a target. If `alone`, call the release once per trial; a failed trial has a `Failure` as output.
 
     Raises:
         TargetError: as `Target.outputs` does.

@@ -328,10 +328,8 @@ class Cells(NamedTuple):
 def _corners(heights: Sequence[Any], left: Any, step: Any) -> tuple[dict[int, Any], Any]:
     """Return the masses at the corners of the lower convex hull of some points, and a bound on the mass left out.
 
-    A point that is not certainly a corner does not count as one, and its mass goes to the corners beside it. The
-    returned bound is an upper bound on the sum of all such masses.
-
-    The points have the given heights. The t of each point is e^step times the t before. `left` is the height at t = 0.
+    A point that is not certainly a corner does not count as one, and its mass goes to the corners beside it. The bound
+    is on the sum of these masses. The t of each point is e^step times the t before. `left` is the height at t = 0.
     """
     rises: dict[int, tuple[Any, Any]] = {}
 
@@ -359,7 +357,10 @@ def _corners(heights: Sequence[Any], left: Any, step: Any) -> tuple[dict[int, An
 
 
 def _cells(part: Part, step: float, bits: int, is_removed: bool) -> Cells:
-    """Return a release on a grid. A loss that has a mass of its own (an atom) lies in the middle of a cell."""
+    """Return one release of `part` on a grid of losses `step` apart; if `is_removed`, the record is removed, not added.
+
+    A loss with a mass of its own (an atom) lies midway between grid points. With more `bits`, the grid omits less mass.
+    """
     low, high = _reach(part, bits + BEYOND_BITS - SPARE_BITS + part.count.bit_length())
     start, width = _ball(low - step / 2), _ball(step)
     last = math.ceil((high - float(start)) / step)

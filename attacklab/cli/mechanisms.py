@@ -28,7 +28,7 @@ def takes_one_number(target: str) -> bool:
 
 
 def commands_for(file: Path) -> list[str]:
-    """Return an audit command for each target in a file, and for each function of one input with a word of `NOISE`."""
+    """Return an audit command for each target, and each function of one input whose source has a word of `NOISE`."""
     commands = []
     for name, made in _defined(file).items():
         is_target = isinstance(made, ast.Assign) and ast.unparse(made.value).startswith("Target.")

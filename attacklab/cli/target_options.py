@@ -107,7 +107,7 @@ class TargetOptions:
         return isolated(name, python=python, **claimed)
 
     def _stage(self, declared: Mapping[str, Any]) -> Stage:
-        """Load a stage. Its claim is a stability."""
+        """Load a stage, whose claim is a stability. `declared` holds its domain and its pairs, if there are any."""
         given = {"epsilon", "delta", "bounds", "program", "in_env"}
         if refused := [option_of(name) for name in sorted(given) if getattr(self, name) is not None]:
             raise UsageError(f"a stage takes no {' or '.join(refused)}; leave that out")
@@ -178,8 +178,8 @@ def _claim_words(text: str) -> tuple[str, Any]:
         if name in (*CLAIM_PARAMETERS, *Metric):
             return name, float(value)
     raise UsageError(
-        f"--claim must be rho=0.5, mu=1 or rdp=2:0.5,8:3, or of a stage absolute=1, l1=1, l2=1, linf=1 or symmetric=1, "
-        f"not {text!r}"
+        "--claim must look like rho=0.5, mu=1 or rdp=2:0.5,8:3; for a stage, like absolute=1, l1=1, l2=1, linf=1 or "
+        f"symmetric=1; not {text!r}"
     )
 
 

@@ -54,7 +54,10 @@ class _Counted:
             return [with_bits(self.sampler, copy.deepcopy(input_), bits) for _ in range(trials)]
         seen = [self._drawn(input_, rng) for _ in range(trials)]
         if len({repr(output) for output, _ in seen}) > 1 and not any(bits for _, bits in seen):
-            raise TargetError("its outputs differ, but it took no bits of its generator; let it return (output, work)")
+            raise TargetError(
+                "the outputs differ from call to call, although your function drew nothing from the generator that it "
+                "was given; draw from that generator only, or let your function return (output, work)"
+            )
         return seen
 
     def _drawn(self, input_: Any, rng: np.random.Generator) -> tuple[Any, int]:
@@ -64,10 +67,7 @@ class _Counted:
 
 
 class CountedBits(RandomBits):
-    """Counts the bits taken from another source, also in called samplers and rejected rounds.
-
-    Args:
-        bits: the source.
+    """Counts the bits taken from another source, `bits`, also in called samplers and rejected rounds.
 
     Attributes:
         taken: the number of bits taken.

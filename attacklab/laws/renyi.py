@@ -40,7 +40,7 @@ ORDERS = tuple(sorted({*(1 + 2.0 ** (step / 2) for step in range(-40, 29)), *(or
 """The orders among which the worst is looked for: near 1, halves and whole numbers, and large ones."""
 
 Terms: TypeAlias = Sequence[tuple[Interval, Interval]]
-"""Enclosures of log p(o) and log(q(o) + v) for each listed outcome o of P, in the notation above."""
+"""Enclosures of log p(o) and log(q(o) + v) for each known outcome o of P; v is the unresolved mass of Q."""
 
 
 @dataclass(frozen=True, slots=True)

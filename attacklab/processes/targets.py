@@ -46,8 +46,9 @@ class ReleaseError(Exception):
 class ProcessRelease(Program):
     """A release whose outputs come from a child process.
 
-    After a timeout, a call for that number of outputs or more fails at once. The release may be called from several
-    threads, pickled, and used after a fork: each process then has its own child. If `kind` is None, it is `child.py`.
+    Once a call for n outputs has timed out, calls for n or more fail at once. The release may be called from several
+    threads, pickled, and used after a fork: each process then has its own child. If `kind` is None, the child is
+    `child.py`, whose first line describes its target.
     """
 
     draws_elsewhere = True  # from the generator that it is given it draws a seed

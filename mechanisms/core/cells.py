@@ -1,4 +1,4 @@
-"""Cells: a law of noise is cut into runs of steps, and each run gets some of the 2^64 words of a table.
+"""Cells: a law of integer noise is cut into runs of steps, and each run gets some of the 2^64 words of a table.
 
 A cell is the steps start … start + W − 1, where W = 2^j and start is a multiple of W. In each cell a line bounds the
 law from below. A cell gets at most the probability below its line, as a number of words of probability 2^−64 each:
@@ -47,7 +47,7 @@ _PRECISION = 128
 
 
 class Cell(NamedTuple):
-    """The first step of a cell, and its numbers of words; see the module."""
+    """A run of W integers from `start` on, and its numbers of table words of three kinds, explained in the module."""
 
     start: int
     each: int

@@ -51,7 +51,7 @@ class Both(Mechanism):
         return together(*(part.claim for part in self.parts))
 
     def prepared(self, data: Any) -> InTurn:
-        """Look at the data; see `Mechanism.prepared`."""
+        """Return an object that draws outputs for this data; see `Mechanism.prepared`."""
         return InTurn(tuple(part.prepared(data) for part in self.parts))
 
 
@@ -96,7 +96,7 @@ class Mapped(Mechanism):
         return self.mechanism.claim
 
     def prepared(self, data: Any) -> PreparedMap:
-        """Look at the data; see `Mechanism.prepared`."""
+        """Return an object that draws outputs for this data; see `Mechanism.prepared`."""
         return PreparedMap(self.mechanism.prepared(data), self.function)
 
 
@@ -139,7 +139,7 @@ class Size(Mechanism):
         return NOTHING
 
     def prepared(self, data: Any) -> Public:
-        """Look at the data; see `Mechanism.prepared`."""
+        """Return an object that always gives the number of records; see `Mechanism.prepared`."""
         return Public(len(data))
 
 
@@ -196,7 +196,7 @@ class Session(Mechanism):
         return ApproximateDP(self.budget)
 
     def prepared(self, data: Any) -> OneByOne:
-        """Keep the data; each draw is a whole session on them and returns the tuple of its answers."""
+        """Return an object that draws outputs: each is the tuple of all answers of a whole session on this data."""
         return OneByOne(lambda bits: self._transcript(data, bits))
 
     def _transcript(self, data: Any, bits: RandomBits) -> tuple[Any, ...]:

@@ -43,7 +43,7 @@ class Response(Mechanism):
         return ApproximateDP(self.epsilon)
 
     def prepared(self, data: Any) -> OneByOne:
-        """Look at the bit, a number that is 0 or not; see `Mechanism.prepared`."""
+        """Return an object that draws outputs for the bit `data != 0`; see `Mechanism.prepared`."""
         truth = exact("the bit", data) != 0
         return OneByOne(lambda bits: truth == bits.call(logistic_coin, self.epsilon))
 
@@ -65,7 +65,7 @@ class RationalResponse(Mechanism):
         return ApproximateDP(log_above((1 - self.flip) / self.flip))
 
     def prepared(self, data: Any) -> OneByOne:
-        """Look at the bit, a number that is 0 or not; see `Mechanism.prepared`."""
+        """Return an object that draws outputs for the bit `data != 0`; see `Mechanism.prepared`."""
         truth = exact("the bit", data) != 0
         return OneByOne(lambda bits: truth != bits.call(bernoulli, self.flip))
 
@@ -96,7 +96,7 @@ class ShuffledResponse(Mechanism):
         return ApproximateDP(self.epsilon, delta_of_shuffled(self.epsilon, self.flip, self.people))
 
     def prepared(self, data: Any) -> OneByOne:
-        """Read one number for each person, where at least 1 means yes; see `Mechanism.prepared`."""
+        """Return an object that draws outputs for a number per person; ≥ 1 means yes; see `Mechanism.prepared`."""
         answers = [int(number >= 1) for number in vector("answers", data)]
         if len(answers) != self.people:
             raise ValueError(f"there must be {self.people} answers, their public number, not {len(answers)}")

@@ -123,7 +123,7 @@ def _added(threshold: int, variance: mpq, precision: int, terms: int) -> Enclosu
 
 
 def _integrated(threshold: int, variance: mpq, precision: int, correction: mpq, remainder: mpfr) -> Enclosure:
-    """Enclose ∫_t^∞ g + g(t)·c for all c in [C − R, C + R] ∩ [0, 1]: t `threshold`, C `correction`, R `remainder`."""
+    """Enclose S(t) = ∫_t^∞ g + c·g(t), t = threshold, g as in the module: |c − correction| ≤ remainder, 0 ≤ c ≤ 1."""
     tail = normal_tail(mpq(threshold), variance, precision)
     height = exponential(-mpq(threshold * threshold) / (2 * variance), precision)
     down, up = rounding(precision)

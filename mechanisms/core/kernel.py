@@ -99,7 +99,7 @@ class Kernel(Mechanism):
                 yield row, other
 
     def prepared(self, data: Any) -> Row:
-        """Look at the data; see `Mechanism.prepared`."""
+        """Return an object that draws outputs for this data; see `Mechanism.prepared`."""
         return Row(self, min(max(self.query.of(data) - self.lower, 0), len(self.rows) - 1))
 
     def drawn(self, places: NDArray[np.int64], bits: RandomBits) -> NDArray[np.float64]:

@@ -59,7 +59,7 @@ class Noisy(OfQuery):
         return self.law.loss(self.query.stability)
 
     def prepared(self, data: Any) -> Shifted:
-        """Look at the data; see `Mechanism.prepared`."""
+        """Return an object that draws outputs for this data; see `Mechanism.prepared`."""
         value = self.query.of(data)
         if isinstance(value, np.ndarray):
             return Shifted(np.clip(value, -LIMIT, LIMIT), self.noise, self.grid)

@@ -53,7 +53,7 @@ class PermuteAndFlip(OfQuery):
         return ApproximateDP(self.epsilon)
 
     def prepared(self, data: Any) -> OneByOne:
-        """Look at the data; see `Mechanism.prepared`."""
+        """Return an object that draws outputs for this data; see `Mechanism.prepared`."""
         rate = rate_of(self.epsilon, self.query)
         utilities = self.query.of(data)
         listed = tuple(utilities.tolist() if isinstance(utilities, np.ndarray) else utilities)
@@ -124,7 +124,7 @@ class NoisyMax(OfQuery):
         return ApproximateDP(self.epsilon)
 
     def prepared(self, data: Any) -> NoisyUtilities:
-        """Look at the data; see `Mechanism.prepared`."""
+        """Return an object that draws outputs for this data; see `Mechanism.prepared`."""
         units = [utility / self.query.sensitivity for utility in _exact(self.query.of(data))]
         return NoisyUtilities(tuple(divmod(unit, 1) for unit in units), self.noise)
 

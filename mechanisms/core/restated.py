@@ -46,7 +46,7 @@ class Restated(Mechanism):
         return self.promised
 
     def prepared(self, data: Any) -> Prepared:
-        """Look at the data; see `Mechanism.prepared`."""
+        """Return an object that draws outputs for this data; see `Mechanism.prepared`."""
         return self.mechanism.prepared(data)
 
     def each(self, answers: Any, bits: Any) -> Any:

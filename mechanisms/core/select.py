@@ -96,7 +96,7 @@ class Select(OfQuery):
         return steps_of(self.rate)
 
     def prepared(self, data: Any, width: int = FINE) -> Selection:
-        """Look at the data; see `Mechanism.prepared`, and `bounds_below` for the width."""
+        """Return an object that draws outputs for this data; see `Mechanism.prepared`, `bounds_below` (for `width`)."""
         utilities = self.query.of(data)
         rows = utilities[np.newaxis] if isinstance(utilities, np.ndarray) else [utilities]
         return Selection.of(rows, self.rate, self.steps, width)

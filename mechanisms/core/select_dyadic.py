@@ -76,7 +76,7 @@ class SelectBase2(OfQuery):
         return ApproximateDP((1 if self.query.monotone else 2) * log_above(1 / self.ratio))
 
     def prepared(self, data: Any) -> Levelled:
-        """Look at the data; see `Mechanism.prepared`."""
+        """Return an object that draws outputs for this data; see `Mechanism.prepared`."""
         shortfalls = _shortfalls(self.query, self.query.of(data))
         return Levelled(tuple(divmod(shortfall, 1) for shortfall in shortfalls), self.ratio, self.finest_bit)
 
@@ -197,7 +197,7 @@ class SelectFixedWork(OfQuery):
         return ApproximateDP(log_above((by_weights * (1 << self.spare) + 2) / ((1 << self.spare) - 2)))
 
     def prepared(self, data: Any) -> OneByOne:
-        """Look at the data; see `Mechanism.prepared`."""
+        """Return an object that draws outputs for this data; see `Mechanism.prepared`."""
         depths = _depths(self.query, self.query.of(data), self.steps)
         best, last = min(depths), len(self.weights) - 1
         levels = tuple(min(depth - best, last) for depth in depths)

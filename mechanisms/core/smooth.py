@@ -64,7 +64,7 @@ class Smooth(OfQuery):
         return Fraction(bound, self.smoothing)
 
     def prepared(self, data: Any) -> OneByOne:
-        """Look at the data; see `Mechanism.prepared`."""
+        """Return an object that draws outputs for this data; see `Mechanism.prepared`."""
         return OneByOne(self._noisy(self.bound(data)).prepared(data).one)
 
     def _noisy(self, bound: Fraction) -> Noisy:

@@ -63,7 +63,7 @@ class Snapped(Mechanism):
         return ApproximateDP(self.epsilon)
 
     def prepared(self, data: Any) -> Snap:
-        """Look at the data; see `Mechanism.prepared`."""
+        """Return an object that draws outputs for this data; see `Mechanism.prepared`."""
         answer = clamped(exact("answer", data), -self.bound, self.bound, missing=Fraction(0))
         step = self.grid.step
         whole, rest = divmod(answer / step, 1)

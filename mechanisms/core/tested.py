@@ -74,7 +74,7 @@ class Tested(OfQuery):
         return Noise(self.test)
 
     def prepared(self, data: Any) -> IfFar:
-        """Look at the data; see `Mechanism.prepared`."""
+        """Return an object that draws outputs for this data; see `Mechanism.prepared`."""
         near = takewhile(lambda sensitivity: sensitivity <= self.bound, self.query.sensitivities(data))
         return IfFar(sum(1 for _ in near), self.threshold, self._test, self._answer.prepared(data))
 

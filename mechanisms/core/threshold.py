@@ -82,7 +82,7 @@ class AboveThreshold(Mechanism):
         return Noise(self.threshold_law), Noise(self.answer_law), Noise(self.value_law) if self.value_law else None
 
     def prepared(self, data: Any) -> Stream:
-        """Look at the data; see `Mechanism.prepared`."""
+        """Return an object that draws outputs for this data; see `Mechanism.prepared`."""
         return Stream(
             self, self.answer.of_each(data), self.answer.grid.steps_of("threshold", self.threshold), *self._noises
         )

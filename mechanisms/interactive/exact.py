@@ -16,10 +16,10 @@ from mechanisms.core.flip import Response
 from mechanisms.core.numbers import Number, positive
 
 DEAR, CHEAP = 3, 1
-"""The price of a costly and of a cheap question, in units of the budget."""
+"""The prices of a costly and of a cheap question. A price of 1 is the ε of the whole session divided by `BUDGET`."""
 
 BUDGET = 4
-"""The most that a session may cost, in units of the budget."""
+"""The largest total price of the questions of a session: the ε of the session is this many times a price of 1."""
 
 
 def offers(seen: Sequence[int]) -> tuple[int, ...]:
@@ -32,7 +32,7 @@ class Adversary:
     """Asks for randomized responses: each time, the first one in `offers` that the budget allows.
 
     Args:
-        unit: the ε of one unit of the budget.
+        unit: the ε of a question of price 1.
     """
 
     unit: Fraction

@@ -27,5 +27,5 @@ def exact_sampled_count(*, epsilon: Number, size: int, records: int) -> FixedSam
 
 
 def exact_shuffled_response(*, flip: Number, people: int, epsilon: Number) -> ShuffledResponse:
-    """Return a mechanism that flips each answer with a probability, then puts all into uniformly random order."""
+    """Return a mechanism that flips answers with probability `flip` and shuffles them: (ε, δ)-DP, δ computed from ε."""
     return ShuffledResponse(rational("flip", flip), people, positive("epsilon", epsilon))

@@ -21,7 +21,7 @@ from tests.ideal import two_sided_geometric
 
 ANSWERS = Precision((0.0, 1.0))
 
-ADVICE = "; raise --trials (in Python trials=, or seconds=)"
+ADVICE = "; set --trials (in Python trials=), which lifts the time limit, or in Python raise seconds="
 
 
 class Slow:

@@ -40,9 +40,9 @@ LOOKS = 12  # all in all, about this many times as many outputs are drawn as the
 OF_TRIALS = 6
 """Events are learned from at most one output for this many trials, so that looking costs less than judging."""
 
-MORE = 8  # to prove the largest ε, events are learned from this many times more outputs at the most
-OF_PROVING_TRIALS = 4  # they are learned from one output for this many trials then, because all trials are drawn anyway
-SCREENING_TO_PROVE = 8  # the same as `SCREENING`, to prove the largest ε
+MORE = 8  # to prove the largest ε, events are learned from up to this many times as many outputs
+OF_PROVING_TRIALS = 4  # and from at most one output for this many trials, because all trials are drawn anyway
+SCREENING_TO_PROVE = 8  # takes the place of `SCREENING`, see below, to prove the largest ε
 
 MOST_PAIRS = 200
 

@@ -110,7 +110,7 @@ def _learned_again(events: Sequence[_Ranked], learning: Learning, ranking: Learn
 def _clearest(
     scores: Iterable[Score], learning: Learning, ranking: Learning, ranks: Sequence[Ranking]
 ) -> list[list[_Ranked]]:
-    """Return, for each ranking, the best event of each score, the best first."""
+    """Return, for each of `ranks`, the scores' best events, best first: found on `learning`, ranked on `ranking`."""
     # By hits: of several events that held the same outputs, the first is kept.
     by_hits: list[dict[tuple[int, int], _Ranked]] = [{} for _ in ranks]
     for score in scores:
@@ -153,7 +153,7 @@ def _halves(first: Outputs, second: Outputs) -> tuple[Learning, Learning]:
 
 
 def _best_intervals(score: Score, learning: Learning, ranking: Learning, ranks: Sequence[Ranking]) -> Iterator[_Ranked]:
-    """Yield the best interval of a score by each ranking; none if its values are all the same."""
+    """Yield the best interval of a score by each of `ranks`; nothing if the score has only one value."""
     pooled = score.of(learning.outputs)
     pooled = np.sort(pooled[~np.isnan(pooled)])
     if not pooled.size or pooled[0] == pooled[-1]:

@@ -44,7 +44,7 @@ LARGEST_EXPONENT = 300.0
 
 
 class Tangent(NamedTuple):
-    """A tangent, described by α and x, and the bound on δ(ε) that it implies.
+    """A tangent of the left side in the module's docstring, given by α and x = s/r, and its bound on δ(ε) at one ε.
 
     Attributes:
         less: α − 1.

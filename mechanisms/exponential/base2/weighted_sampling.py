@@ -80,7 +80,7 @@ def _bisected(weights: Weights, bits: RandomBits) -> int | None:
 
 
 def sample_by_rejection_rounds(weights: Weights, bits: RandomBits, *, rounds: int) -> int:
-    """Return the index of the first draw below the total, after at least `rounds` draws (Algorithm 4).
+    """Return an index, chosen by the first draw below the total; there are at least `rounds` draws (Algorithm 4).
 
     `partial(sample_by_rejection_rounds, rounds=…)` is a `Sampler`. Only the rounds beyond the
     minimum are alike, so only these are drawn by `uniform_below`.
