@@ -358,14 +358,15 @@ def _jump(moved: Callable[..., float], ways: Iterable[Iterable[int]], step: floa
         further = abs(moved(high) - moved(low) + rise) - rise
         return 0.0 if math.isnan(further) else further
 
-    def is_left(height: int) -> bool:
-        return not abs(moved(height) - moved(0)) <= noise
-
-    taken = (itertools.takewhile(lambda height: not math.isnan(moved(height)), heights) for heights in ways)
-    for height in itertools.chain.from_iterable(itertools.islice(filter(is_left, heights), 2) for heights in taken):
-        for width in (1 << power for power in range(abs(height).bit_length())):
-            for low in (height + width // 2, height - width):
-                high = low + max(1, width // 2)
+    for heights in ways:
+        taken = itertools.takewhile(lambda height: not math.isnan(moved(height)), itertools.chain((0,), heights))
+        steps = (ends for ends in itertools.pairwise(taken) if not abs(moved(ends[1]) - moved(0)) <= noise)
+        for kept, height in itertools.islice(steps, 2):
+            widths = [1 << power for power in range(abs(height).bit_length())]
+            lows = [
+                (low, low + max(1, width // 2)) for width in widths for low in (height + width // 2, height - width)
+            ]
+            for low, high in ((min(kept, height), max(kept, height)), *lows):
                 if excess(low, high) > noise:
                     k = bisection.steepest_step(excess, low, high)
                     if abs(moved(k + 1, TYPICAL_ON_PATH) - moved(k, TYPICAL_ON_PATH)) > noise:

@@ -31,10 +31,8 @@ UNKNOWN = 400.0
 ON_EXTREMES = frozenset(attack.name for attack in (INTEGER_CAST, MISSING_CLIP, SPECIAL_VALUES, SUM_SENSITIVITY))
 """The names of attacks on flaws that show on unusual inputs only. Too little noise shows in the same events."""
 
-ON_IMPOSSIBLE = frozenset(
-    ("zero_rounding", "truncated_addition", "score_overflow", "low_bit_laplace", "low_bit_gaussian")
-)
-"""The names of attacks on flaws by which one input cannot give, or almost never gives, an output of the other."""
+ON_IMPOSSIBLE = frozenset(("zero_rounding", "truncated_addition", "score_overflow"))
+"""The names of attacks on flaws of selections by which an outcome has no weight, or almost none, on one input."""
 
 
 def extremeness(pair: Mapping[str, Any] | None) -> float:

@@ -117,11 +117,15 @@ class _Study:
         """Call the stage on a dataset. Return a copy of the output, or `Raised` if there is none."""
         try:
             output = self.stage.function(self.stage.dataset(records))
-            return copy.deepcopy(list(output) if isinstance(output, Iterator | MappingView) else output)  # type: ignore[arg-type]
+            output = list(output) if isinstance(output, Iterator | MappingView) else output  # type: ignore[arg-type]
         except BaseException as error:
             if passes_through(error) or isinstance(error, LabFault):
                 raise
             return Raised(in_one_line(error))
+        try:
+            return copy.deepcopy(output)
+        except Exception as error:  # whatever the __deepcopy__ of somebody's class raises
+            raise Unmeasurable(f"its output cannot be copied: {in_one_line(error)}") from error
 
     def apart(self, pair: Neighbours) -> Distance:
         """Return the distance between the outputs of two datasets, squared for l2.

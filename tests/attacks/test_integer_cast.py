@@ -113,11 +113,15 @@ def test_answers_rounded_to_a_format_that_the_outputs_do_not_show_are_caught(sen
     assert finding.verdict is Verdict.VIOLATED
 
 
-def test_the_end_of_a_domain_is_looked_at() -> None:
-    domain = Domain(integers=True, bounds=(0, 40_000))
-    finding = judged(Target.noise(held_in("int16", 1), epsilon=1, domain=domain, name="int16"))
+@pytest.mark.parametrize(
+    ("dtype", "bounds", "edge"),
+    [("int16", (0, 40_000), 2**15), ("int8", (100, 200), 2**7), ("uint8", (-5, 100), 0), ("uint32", (-7, 2**31), 0)],
+)
+def test_an_edge_near_an_end_of_the_domain_or_near_0_is_found(dtype: str, bounds: tuple[int, int], edge: int) -> None:
+    target = Target.noise(held_in(dtype, 1), epsilon=1, domain=Domain(integers=True, bounds=bounds), name=dtype)
+    finding = judged(target)
     assert finding.verdict is Verdict.VIOLATED
-    assert {int(finding.pair[side]["readable"][0]) for side in ("first", "second")} == {2**15 - 1, 2**15}
+    assert {int(finding.pair[side]["readable"][0]) for side in ("first", "second")} == {edge - 1, edge}
 
 
 noise = two_sided_geometric

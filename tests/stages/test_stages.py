@@ -241,6 +241,7 @@ FEW = Domain(shape=Records(most=3), bounds=(0, 2), integers=True)
         (lambda x: [2**53 + bool(len(x)), 0.5], {"stability": 0, "metric": "l1"}, Verdict.VIOLATED),
         (lambda x: {"n": 100 * len(x)}, {"metric": "symmetric"}, Verdict.ERROR),
         (lambda x: x.nothing, {}, Verdict.ERROR),
+        (lambda x: [memoryview(bytes(one)) for one in x], {"metric": "symmetric"}, Verdict.ERROR),
         (lambda _: NOISE.random(), {}, Verdict.ERROR),
         (lambda x: len(x) + (NOISE.random() < 1e-2), {}, Verdict.ERROR),
         (lambda x: 1.0000001 * len(x), {"relax": 1e-6}, Verdict.PROVED),
