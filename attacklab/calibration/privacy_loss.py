@@ -357,10 +357,7 @@ def _corners(heights: Sequence[Any], left: Any, step: Any) -> tuple[dict[int, An
 
 
 def _cells(part: Part, step: float, bits: int, is_removed: bool) -> Cells:
-    """Return one release of `part` on a grid of losses `step` apart; if `is_removed`, the record is removed, not added.
-
-    A loss with a mass of its own (an atom) lies midway between grid points. With more `bits`, the grid omits less mass.
-    """
+    """Return a release on a grid of losses, the record removed if `is_removed`; an atom lies midway between points."""
     low, high = _reach(part, bits + BEYOND_BITS - SPARE_BITS + part.count.bit_length())
     start, width = _ball(low - step / 2), _ball(step)
     last = math.ceil((high - float(start)) / step)
