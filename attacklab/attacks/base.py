@@ -247,7 +247,7 @@ def dataset_pairs(target: Target) -> Iterator[NeighbouringPair]:
 
 
 def pairs_with_answers(
-    target: Target, answers: Answers | None = None, most: int = 2
+    target: Target, answers: Answers | None = None, most: int = 2, size: int = 1
 ) -> Iterator[tuple[NeighbouringPair, Answers | None]]:
     """Yield pairs of a target of any kind but SELECTION, each with its true answers, or None if these are not known.
 
@@ -255,6 +255,7 @@ def pairs_with_answers(
         target: a target of any kind but SELECTION.
         answers: the two true answers for additive noise; 0 and the sensitivity by default.
         most: the largest number of pairs for a target of kind DATASET. Other kinds get one pair.
+        size: the number of records in the first input, for sums and means.
     """
     if target.kind is Kind.NOISE:
         pair, first, second = pair_of_answers(target, *map(float, answers or (0.0, target.sensitivity)))
@@ -263,10 +264,10 @@ def pairs_with_answers(
         yield from zip(itertools.islice(dataset_pairs(target), most), itertools.repeat(None))
     else:
         near, far = ends(target)
-        relation = target.relation or Relation.SUBSTITUTE
-        records = [far] if relation is Relation.SUBSTITUTE else [near, far]
-        pair = NeighbouringPair.records(np.array([near]), np.array(records), relation)
-        yield pair, (near, sum(records) / (len(records) if target.kind is Kind.MEAN else 1))
+        records, relation = np.full(size, near), target.relation or Relation.SUBSTITUTE
+        others = np.append(records[1:] if relation is Relation.SUBSTITUTE else records, far)
+        answer = np.mean if target.kind is Kind.MEAN else np.sum
+        yield NeighbouringPair.records(records, others, relation), (float(answer(records)), float(answer(others)))
 
 
 def adapted_pairs(target: Target, pairs: Iterable[NeighbouringPair]) -> Iterator[NeighbouringPair]:

@@ -63,7 +63,7 @@ APART = 4.0
 MOST_STEPS = 1 << 16  # by how many steps a utility is raised at the most until its outcome wins
 COLUMNS = 8  # how many numbers of an output are looked at by themselves
 
-OUTCOMES = 8
+SIZE = 8  # how many utilities or records the first input of a pair has; some targets refuse a single record
 
 
 @dataclass(frozen=True)
@@ -113,19 +113,19 @@ def _in_single_calls(target: Target, pair: NeighbouringPair, probe: Probe) -> It
 
 
 def _pairs(target: Target) -> Iterator[NeighbouringPair]:
-    if target.kind is not Kind.DATASET:
-        yield from target.pairs[:PAIRS]
+    yield from target.pairs[:PAIRS]
     with contextlib.suppress(OutsideDomain):
         if target.kind is Kind.SELECTION:
             yield _step(target, 0)
         else:
-            yield from (pair for pair, _ in pairs_with_answers(target, most=PAIRS))
+            undeclared = replace(target, pairs=())
+            yield from (pair for pair, _ in pairs_with_answers(undeclared, most=PAIRS, size=SIZE))
 
 
 def _step(target: Target, step: int, outcome: int = 0) -> NeighbouringPair:
     """Return the pair of utilities in which one outcome's utility is raised by `step` steps, and by one step more."""
     gap = power_of_two_within(target.sensitivity)
-    sides = [np.zeros(OUTCOMES), np.zeros(OUTCOMES)]
+    sides = [np.zeros(SIZE), np.zeros(SIZE)]
     for raised, side in enumerate(sides):
         side[outcome] = gap * (step + raised)
     return target.adapted(NeighbouringPair.utilities(*sides, sensitivity=target.sensitivity))
@@ -134,7 +134,7 @@ def _step(target: Target, step: int, outcome: int = 0) -> NeighbouringPair:
 def _flipped(target: Target, probe: Probe) -> NeighbouringPair | None:
     """Return utilities one step apart between which single calls start to select a rival outcome; None if never."""
     winner = int(probe(_step(target, 0).first, 1)[0])
-    rival = (winner + 1) % OUTCOMES
+    rival = (winner + 1) % SIZE
     step = first(lambda step: int(probe(_step(target, step, rival).first, 1)[0]) == rival, most=MOST_STEPS)
     return None if step is None else _step(target, step - 1, rival)
 

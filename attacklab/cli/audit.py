@@ -1,6 +1,6 @@
 """`attacklab audit`: attacks against one target; `attacklab poc`: what they found, as a script.
 
-What takes long to import is imported after the target, whose name may be misspelt.
+What takes long to import is imported after the target, whose name may be misspelt, unless an attack is named.
 """
 
 import contextlib
@@ -48,7 +48,7 @@ def command(
     settings = project_settings(Path.cwd()) if asked == TargetOptions() else Settings()
     if baseline is not None:
         settings = replace(settings, known=settings.known | flaws_in(baseline))
-    targets = settings.targets or (asked,)
+    chosen, targets = _chosen(attack) if attack else [], settings.targets or (asked,)
     if html and len(targets) > 1:
         raise UsageError(f"--html shows one target, and {TABLE} has {len(targets)}; name one")
     files = Files(json=json, sarif=sarif, html=html)
@@ -64,7 +64,7 @@ def command(
         for target in targets:
             try:
                 with contextlib.chdir(files.folder), only_findings_on_output():  # the one before may have left it
-                    audited.append((target.place, _findings(target, attack or (), workers, options, refused)))
+                    audited.append((target.place, _findings(target, chosen, workers, options, refused)))
             except UsageError as error:
                 if len(targets) == 1:
                     raise
@@ -75,10 +75,18 @@ def command(
     raise typer.Exit(Status.REFUTED if Status.REFUTED in statuses else max(statuses))
 
 
+def _chosen(names: Sequence[str]) -> list[Any]:
+    """Return the attacks of these names, each once. Raise UsageError if there is no attack of one of them."""
+    from attacklab.attacks import ALL_ATTACKS
+
+    known = {attack.name: attack for attack in ALL_ATTACKS}
+    return [by_name(name, known, "attack") for name in dict.fromkeys(names)]
+
+
 def _findings(
-    asked: TargetOptions, names: Sequence[str], workers: str | None, options: Mapping[str, Any], refused: Sequence[str]
+    asked: TargetOptions, chosen: Sequence[Any], workers: str | None, options: Mapping[str, Any], refused: Sequence[str]
 ) -> list[Finding]:
-    """Return one target's findings, by the named attacks or by all. `refused`: options in use that no stage takes."""
+    """Return one target's findings, by the chosen attacks or by all. `refused`: options in use that no stage takes."""
     load = replace(asked, folder=Path.cwd()).load  # for processes that work in other folders
     loaded, spec = asked.load(), asked.spec()
     if isinstance(loaded, Stage):
@@ -91,14 +99,12 @@ def _findings(
         return [replace(finding, spec=spec if finding.refutes else "", replay=replay)]
     import scipy.special  # noqa: F401 - before the target is called, which may change where packages are looked for
 
-    from attacklab.attacks import ALL_ATTACKS, ATTACKS, AlignmentAttack
+    from attacklab.attacks import ATTACKS, AlignmentAttack
     from attacklab.auditing.first_outputs import without_variety
     from attacklab.auditing.referee import audit
     from attacklab.cli.output import error_console
     from attacklab.reporting.progress import status_line
 
-    known = {attack.name: attack for attack in ALL_ATTACKS}
-    chosen = [by_name(name, known, "attack") for name in dict.fromkeys(names)]
     if constant := without_variety(loaded, options["seed"]):
         return [constant]
     alignment, library = AlignmentAttack(), library_of(asked.target or "")

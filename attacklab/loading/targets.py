@@ -99,6 +99,8 @@ def _as_usage_error(prefix: str, hint: str = "") -> Iterator[None]:
     except BaseException as error:
         if passes_through(error):
             raise
+        if isinstance(error, ModuleNotFoundError) and error.name:
+            hint = hint or f"; install {error.name} in {sys.prefix}, or check its name"
         raise UsageError(f"{prefix}{in_one_line(error)}{hint}") from error
 
 
@@ -247,10 +249,14 @@ def _module(place: str) -> ModuleType:
             return module_at(place)
     if Path(place).is_file():
         raise UsageError(f"{place} is not a Python file: its name must end in .py")
-    if str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
-    with _as_usage_error(f"module {place} cannot be imported: ", near_library(place)):
-        return module_at(place)
+    here, is_new = str(Path.cwd()), str(Path.cwd()) not in sys.path
+    sys.path[:0] = [here] * is_new
+    try:
+        with _as_usage_error(f"module {place} cannot be imported: ", near_library(place)):
+            return module_at(place)
+    finally:
+        if is_new:  # from now on last, so that no file here hides a module that this lab has yet to import
+            sys.path.sort(key=here.__eq__)
 
 
 def _targets_in(module: ModuleType) -> list[str]:

@@ -49,7 +49,7 @@ class one_by_one:  # noqa: N801 - it is used as a function
     """A release made from a function or bound method that takes one value and returns one noisy output.
 
     Args:
-        func: called once a trial, as `func(value, rng)` if its second parameter is named `rng`, and otherwise as
+        function: called once a trial, as `func(value, rng)` if its second parameter is named `rng`, and otherwise as
             `func(value)`. In the latter case, a seed repeats its outputs only if it draws from generators that are
             seeded from outside.
 
@@ -60,15 +60,15 @@ class one_by_one:  # noqa: N801 - it is used as a function
         UsageTypeError: the function cannot be called with one value, or is a class.
     """
 
-    def __init__(self, func: Any) -> None:
-        if not callable(func):
-            raise UsageTypeError(f"one_by_one takes a function of one value, not {func!r}")
-        require_no_class(func)
-        self.func = func
-        self.draws_elsewhere = not _asks_for_rng(func)
-        if self.draws_elsewhere and not _takes(func, 1):
+    def __init__(self, function: Any) -> None:
+        if not callable(function):
+            raise UsageTypeError(f"one_by_one takes a function of one value, not {function!r}")
+        require_no_class(function)
+        self.func = function
+        self.draws_elsewhere = not _asks_for_rng(function)
+        if self.draws_elsewhere and not _takes(function, 1):
             raise UsageTypeError(
-                f"one_by_one calls {name_of(func)}(value), but {_call_of(func)}; wrap it in a function of one value"
+                f"one_by_one calls {name_of(function)}(value), but {_call_of(function)}; wrap it to take one value"
             )
 
     def __call__(self, input_: Any, trials: int, rng: Any) -> list[Any]:
@@ -111,10 +111,9 @@ def misfit(release: Any) -> str:
     """Return why a release cannot take three arguments; empty if it can, or its signature is unknown."""
     if _takes(release, 3):
         return ""
-    return (
-        f"a release is called as {CALL}, but {_call_of(release)}; write one_by_one({name_of(release)}) for a function "
-        "of one value, or wrap it in a function of these three"
-    )
+    takes_one = _asks_for_rng(release) or _takes(release, 1)
+    advice = f"write one_by_one({name_of(release)})" if takes_one else "wrap it in a function of these three"
+    return f"a release is called as {CALL}, but {_call_of(release)}; {advice}"
 
 
 def member(module: Any, name: str) -> Any:

@@ -7,6 +7,7 @@ says what the input is. The adversary picks both inputs of a neighbouring pair, 
 from __future__ import annotations
 
 import copy
+import difflib
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -147,7 +148,9 @@ class Target:
         if self.noise_scale is not None:
             require_numbers(noise_scale=self.noise_scale)
         has_records = self.kind in (Kind.SUM, Kind.MEAN)
-        if self.bounds is not None or has_records:
+        if self.bounds is None and has_records:
+            raise UsageTypeError(f"a {self.kind} target needs bounds, the least and the largest record (--bounds)")
+        if self.bounds is not None:
             object.__setattr__(self, "bounds", as_bounds(self.bounds))
         if self.relation is not None:
             object.__setattr__(self, "relation", Relation(self.relation))
@@ -237,9 +240,13 @@ class Target:
     def _made(cls, release: Release, kind: Kind, declared: Declared, **rest: Any) -> Target:
         unknown = sorted(set(declared) - set(Declared.__annotations__))
         if unknown:
-            kinds = [other for other in Kind if {*unknown} <= {*inspect.signature(getattr(cls, other)).parameters}]
-            advice = f", or give another kind: {' or '.join(kinds)}" if kinds else ""
-            raise UsageTypeError(f"a {kind} target takes no {' or '.join(unknown)}; leave that out{advice}")
+            takes = {other: {*inspect.signature(getattr(cls, other)).parameters} for other in Kind}
+            kinds = " or ".join(other for other in Kind if {*unknown} <= takes[other])
+            advice = f"leave that out, or give another kind: {kinds}" if kinds else "leave that out"
+            near = difflib.get_close_matches(unknown[0], {*Declared.__annotations__} | takes[kind], n=1)
+            if near and not kinds:
+                advice = f"did you mean {near[0]}?"
+            raise UsageTypeError(f"a {kind} target takes no {' or '.join(unknown)}; {advice}")
         epsilon, delta, claim = declared.get("epsilon"), declared.get("delta", 0.0), declared.get("claim")
         if claim is None and epsilon is not None:
             claim, epsilon, delta = PrivacyClaim(epsilon, delta), None, 0.0
@@ -266,6 +273,8 @@ class Target:
         Raises:
             TypeError: `sampler` is not callable.
         """
+        if sampler is None:
+            raise UsageTypeError(f"sampler must be callable as {CALLS['sampler']}, not None")
         return replace(self, sampler=sampler)
 
     def certified(self, certificate: Callable[[], Mapping[str, Any]]) -> Target:
@@ -278,6 +287,8 @@ class Target:
         Raises:
             TypeError: `certificate` is not callable.
         """
+        if certificate is None:
+            raise UsageTypeError(f"certificate must be callable as {CALLS['certificate']}, not None")
         return replace(self, certificate=certificate)
 
     def covers(self, pair: NeighbouringPair) -> bool:

@@ -16,6 +16,7 @@ Draw = Callable[[tuple[int, ...], np.random.Generator], np.ndarray]
 Form = Callable[[float, float], Any]
 
 PAIR = NeighbouringPair.records(np.array([1.0, 0.0]), np.array([1.0, 1.0]), Relation.SUBSTITUTE)
+NUMBERS = Domain(shape=Records(), bounds=(0, 1))
 TABLE = np.random.default_rng(4).laplace(size=1 << 12)
 
 
@@ -46,6 +47,15 @@ def first(noisy: float, _other: float) -> Any:
 
 def released(true: Any, trials: int, rng: np.random.Generator, *, draw: Draw, form: Form = first) -> list[Any]:
     return [form(*(np.sum(true) + noise)) for noise in draw((trials, 2), rng)]
+
+
+def refusing(release: Callable[..., Any], *, size: int, make: Callable[..., Target], **rest: Any) -> Target:
+    def some_sizes_only(records: np.ndarray, trials: int, rng: np.random.Generator) -> Any:
+        if len(records) == size:
+            raise ValueError("too few or too many records")
+        return release(records, trials, rng)
+
+    return make(some_sizes_only, **rest)
 
 
 def index(utilities: np.ndarray, trials: int, rng: np.random.Generator, *, draw: Draw) -> np.ndarray:
@@ -84,8 +94,10 @@ def test_noise_that_repeats_is_found_in_outputs_of_any_form_and_fresh_noise_is_n
         partial(Target.sum, bounds=(0.0, 1.0)),
         partial(Target.sum, bounds=(0.0, 1.0), relation="add-remove"),
         partial(Target.mean, bounds=(2.0, 3.0)),
+        partial(refusing, size=1, make=Target.mean, bounds=(0.0, 1.0), relation="substitute"),
         partial(Target.dataset, pairs=[PAIR]),
-        partial(Target.dataset, domain=Domain(shape=Records(), bounds=(0, 1))),
+        partial(Target.dataset, domain=NUMBERS),
+        partial(refusing, size=2, make=Target.dataset, domain=NUMBERS, pairs=[PAIR, PAIR]),
         partial(Target.noise, domain=Domain(integers=True)),
     ],
 )

@@ -2,6 +2,7 @@
 
 import hashlib
 import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ def place(tmp_path: Path) -> str:
 @pytest.fixture(autouse=True)
 def clean_modules(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
-    for name in ("some_targets", "broken", "leaving", "versioned"):
+    for name in ("some_targets", "antigravity", "broken", "leaving", "versioned"):
         monkeypatch.delitem(sys.modules, name, raising=False)
 
 
@@ -77,9 +78,15 @@ def test_version_is_the_digest_of_the_file_or_what_the_module_declares(place: st
     assert load_target(f"{declaring}:target").version == "7.1"
 
 
-def test_modules_are_found_in_the_current_folder(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(Path(place).parent)
-    assert load_target("some_targets:target").claim == PrivacyClaim(0.5)
+def test_modules_are_found_first_in_the_current_folder_which_hides_no_module_afterwards(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(Path(place).rename(tmp_path / "antigravity.py").parent)
+    (tmp_path / "this.py").touch()
+    assert load_target("antigravity:target").claim == PrivacyClaim(0.5)
+    found = PathFinder.find_spec("this")
+    assert found is not None
+    assert found.origin != str(tmp_path / "this.py")
 
 
 @pytest.mark.parametrize(

@@ -144,13 +144,18 @@ def test_a_release_that_works_in_place_spoils_no_later_call() -> None:
 
 
 BAD: tuple[tuple[dict[str, list[Any]], type[Exception], str], ...] = (
-    ({"epsilon": [0.0, -1.0, math.nan, math.inf]}, ValueError, "epsilon must be"),
+    ({"epsilon": [0.0, -1.0, math.nan, math.inf, 10**400]}, ValueError, "epsilon must be"),
     ({"delta": [-0.1, 1.0, math.nan]}, ValueError, r"delta must lie in \[0, 1\)"),
-    ({"sensitivity": [0.0, -1.0, math.nan, math.inf]}, ValueError, "sensitivity must be finite and greater than 0"),
+    (
+        {"sensitivity": [0.0, -1.0, math.nan, math.inf, 10**400]},
+        ValueError,
+        "sensitivity must be finite and greater than 0",
+    ),
     ({"noise_scale": [0.0, -1.0, math.nan, math.inf]}, ValueError, "noise_scale must be finite and greater than 0"),
     ({"noise_scale": [True, "1"]}, TypeError, "noise_scale must be a number"),
-    ({"bounds": [(1.0, 1.0), (2.0, 1.0), (math.nan, 1.0), (0.0, math.inf)]}, ValueError, "finite and lower < upper"),
-    ({"bounds": [3, None, (1.0,), (1.0, 2.0, 3.0), ("low", "high")]}, TypeError, "^bounds must be two numbers, lower"),
+    ({"bounds": [(1.0, 1.0), (2.0, 1.0), (math.nan, 1.0), (0.0, 10**400)]}, ValueError, "finite and lower < upper"),
+    ({"bounds": [None]}, TypeError, "^a (sum|mean) target needs bounds"),
+    ({"bounds": [3, (1.0,), (1.0, 2.0, 3.0), ("low", "high")]}, TypeError, "^bounds must be two numbers, lower"),
     ({"release": [5]}, TypeError, r"release must be callable as release\(input, trials, rng\), not 5"),
     ({"surprise": [1]}, TypeError, "takes no surprise"),
 )

@@ -110,9 +110,8 @@ class PrivacyClaim(Claim):
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        require_real("epsilon", self.epsilon)
         require_real("delta", self.delta)
-        if not (math.isfinite(self.epsilon) and self.epsilon >= 0):
+        if not (math.isfinite(require_real("epsilon", self.epsilon)) and self.epsilon >= 0):
             raise UsageError(f"epsilon must be finite and at least 0, not {self.epsilon}")
         if not 0 <= self.delta < 1:
             raise UsageError(f"delta must lie in [0, 1), not {self.delta}")
@@ -201,7 +200,10 @@ def require_real(name: str, value: object) -> float:
     """Return a number as a float. Raise UsageTypeError, with `name` in its message, if it is not a number."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise UsageTypeError(f"{name} must be a number, not {value!r}")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:  # an integer or a fraction beyond the largest double
+        return math.inf if value >= Fraction(0) else -math.inf
 
 
 def directions(

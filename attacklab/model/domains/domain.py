@@ -24,6 +24,8 @@ def as_bounds(bounds: Any, label: str = "bounds") -> tuple[float, float]:
     """
     try:
         lower, upper = map(float, bounds)
+    except OverflowError:
+        lower = upper = math.inf
     except (TypeError, ValueError):
         raise UsageTypeError(f"{label} must be two numbers, lower and upper, not {bounds!r}") from None
     if not (math.isfinite(lower) and math.isfinite(upper) and lower < upper):
@@ -268,7 +270,7 @@ class Domain:
             return cls(**values)
         except UsageError:
             raise
-        except (TypeError, ValueError) as error:
+        except (OverflowError, TypeError, ValueError) as error:
             raise UsageError(f"not a domain: {str(error).rpartition('.__init__() ')[2]}") from error
 
 
