@@ -146,7 +146,7 @@ class PlannedScenario:
     @property
     def is_beyond_claim(self) -> bool:
         """Whether the inputs are farther apart than the claim covers. What they show is noted, but refutes nothing."""
-        return self.rules.target.exceeds_sensitivity(self.scenario.pair)
+        return bool(self.rules.target.why_too_far(self.scenario.pair))
 
     @property
     def answers(self) -> int:

@@ -23,7 +23,8 @@ from attacklab.model.errors import UsageError
 
 LONGEST_HEAD = 300
 _OURS = re.compile(
-    rb'"(schema|name)":\s*"(attacklab|exact-term)\b|<meta name="generator" content="attacklab |\A# Proof of concept: '
+    rb'(?s){\s*"schema":\s*"(attacklab|exact-term)/|{\s*"\$schema".*"driver":\s*{\s*"name":\s*"attacklab"|'
+    rb'<!doctype html>.*<meta name="generator" content="attacklab |# Proof of concept: '
 )
 """Matches the first bytes of every file that the lab writes: record, certificate, SARIF log, page or script."""
 
@@ -51,7 +52,9 @@ def require_writable(path: Path) -> None:
     if not os.access(path, os.W_OK):
         raise UsageError(f"cannot write to {path}: {os.strerror(errno.EACCES)}")
     if stat.S_ISREG(mode):
-        if path.stat().st_size and not _is_ours(path):
+        with path.open("rb") as file:
+            head = file.read(LONGEST_HEAD)
+        if head and not _OURS.match(head):
             raise UsageError(f"{path} was not written by attacklab, so it is kept; choose another file, or remove it")
         require_writable_folder(_behind(path).parent)
 
@@ -149,12 +152,6 @@ def _replace(path: Path, data: bytes) -> None:
             path.write_bytes(data)  # a file that is mounted by itself, as into a container, cannot be replaced
     finally:
         temporary.unlink(missing_ok=True)
-
-
-def _is_ours(path: Path) -> bool:
-    """Whether the lab wrote a (non-empty) file: a record, a certificate, a SARIF log, a page or a script."""
-    with path.open("rb") as file:
-        return _OURS.search(file.read(LONGEST_HEAD)) is not None
 
 
 def from_here(file: str) -> str:

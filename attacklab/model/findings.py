@@ -585,11 +585,27 @@ def _described_object(value: Any, dimensions: int) -> dict[str, Any]:
     return {**readable, **exact, "sha256": hashlib.sha256(content.encode()).hexdigest()}
 
 
+class _Numbers(ast.NodeTransformer):
+    """Turns what `repr` writes for NaN, for infinities and for numbers of numpy into constants of a literal."""
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Constant(float(node.id))
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        dtype = np.dtype(getattr(node.func, "attr", "O"))
+        values = [ast.literal_eval(self.visit(value)) for value in node.args]
+        return ast.Constant(dtype.type(*values)) if dtype.kind in VALUE_OF_TEXT else node
+
+
+def _from_literal(text: str) -> Any:
+    return ast.literal_eval(_Numbers().visit(ast.parse(text, mode="eval")))
+
+
 def _is_literal(text: str) -> bool:
     """Whether a text is a Python literal with this very repr."""
     try:
-        return repr(ast.literal_eval(text)) == text
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return repr(_from_literal(text)) == text
+    except (TypeError, ValueError, OverflowError, SyntaxError, MemoryError, RecursionError):
         return False
 
 
@@ -605,7 +621,7 @@ def recovered_pair(described: Mapping[str, Any]) -> NeighbouringPair:
 
 def _recovered_input(described: Mapping[str, Any]) -> Any:
     if "literal" in described:
-        return ast.literal_eval(described["literal"])
+        return _from_literal(described["literal"])
     dtype = np.dtype(described["dtype"])
     runs = described.get("runs") or [[1, text] for text in described.get("hex", described.get("readable", ()))]
     if dtype.kind not in VALUE_OF_TEXT or sum(count for count, _ in runs) != math.prod(described["shape"]):

@@ -9,7 +9,7 @@ import pickle
 import sys
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Integral, Number
+from numbers import Integral, Number, Real
 from typing import Any
 
 import numpy as np
@@ -51,8 +51,7 @@ class NeighbouringPair:
         """Make a pair of true answers of a query, no further apart than its sensitivity.
 
         Raises:
-            ValueError: an answer is not finite, or the two are further apart than the sensitivity, even if only
-                slightly.
+            ValueError: an answer is not finite, or the two are further apart than the sensitivity, however slightly.
         """
         answer, neighbour = _near("answers", first, second, sensitivity)
         return cls(float(answer[0]), float(neighbour[0]), None)
@@ -164,12 +163,21 @@ def fingerprint(input_: object) -> tuple[object, ...]:
     for fast in (True, False):  # if fast, equal parts are written alike, whether or not they are one object
         with contextlib.suppress(Exception):  # it refers to itself, or cannot be pickled at all
             pickled = io.BytesIO()
-            pickler = pickle.Pickler(pickled)
+            pickler = _Pickler(pickled)
             pickler.fast = fast
             pickler.dump(input_)
             return (pickled.getvalue(),)
     with np.printoptions(threshold=sys.maxsize):  # no number of an array within is left out
         return (type(input_).__name__, repr(input_))
+
+
+class _Pickler(pickle.Pickler):
+    """Writes sets in one order, however they were built, and classes by identity, so that any class will do."""
+
+    def persistent_id(self, part: object) -> object:
+        if isinstance(part, set | frozenset):
+            return type(part).__name__, sorted(map(repr, map(fingerprint, part)))
+        return id(part) if isinstance(part, type) else None
 
 
 def _near(label: str, first: ArrayLike, second: ArrayLike, sensitivity: float) -> list[NDArray[np.float64]]:
@@ -195,15 +203,19 @@ def require_near(first: Any, second: Any, sensitivity: float, label: str = "numb
     """
     if not (math.isfinite(sensitivity) and sensitivity > 0):
         raise UsageError(f"sensitivity must be finite and greater than 0, not {sensitivity}")
-    left, right = (np.atleast_1d(as_array(side)) for side in (first, second))
-    if left.shape != right.shape:
-        raise UsageError(f"{label} of a pair must have the same length, not {len(left)} and {len(right)}")
+    sides = [as_array(side) for side in (first, second)]
+    if sides[0].shape != sides[1].shape or sides[0].ndim > 1:
+        shapes = f"not of shapes {sides[0].shape} and {sides[1].shape}"
+        raise UsageError(f"{label} of a pair must be single numbers, or vectors of the same length, {shapes}")
+    if not all(isinstance(value, Number) for side in sides if side.dtype.kind not in "biuf" for value in side.flat):
+        raise UsageError(f"{label} of a pair must have a numeric type, not {first!r} and {second!r}")
+    left, right = map(np.atleast_1d, sides)
     numbers = np.arange(left.size)[::-1]
     if left.dtype == right.dtype == np.float64:
         with np.errstate(over="ignore", invalid="ignore"):
             numbers = numbers[~(abs(left - right) < sensitivity)[::-1]]
-    sides = zip(left[numbers].tolist(), right[numbers].tolist(), strict=True)
-    for (value, near), number in dict(zip(sides, numbers.tolist(), strict=True)).items():  # most are alike
+    values = zip(left[numbers].tolist(), right[numbers].tolist(), strict=True)
+    for (value, near), number in dict(zip(values, numbers.tolist(), strict=True)).items():  # most are alike
         if not _is_near(value, near, sensitivity, special=special):
             raise UsageError(
                 f"not neighbouring: {label} {value!r} and {near!r} (number {number}) "
@@ -243,12 +255,11 @@ def _is_single(record: Any) -> bool:
 
 def _records_of(dataset: Any) -> Any:
     """Return the records of a dataset in order. For a dict, return pairs (person, record) in the dict's own order."""
-    if isinstance(dataset, dict):
-        return list(dataset.items())
     if hasattr(dataset, "itertuples"):
-        return list(dataset.itertuples(index=False, name=None))
-    is_vector = isinstance(dataset, np.ndarray) and dataset.ndim == 1 and dataset.dtype.names is None
-    return dataset if is_vector else list(dataset)
+        return [tuple(map(_as_float, record)) for record in dataset.itertuples(index=False, name=None)]
+    if not isinstance(dataset, np.ndarray) or dataset.dtype.names is not None:
+        return list(dataset.items() if isinstance(dataset, dict) else dataset)
+    return dataset if dataset.ndim == 1 else [(row.shape, *map(_as_float, row.ravel().tolist())) for row in dataset]
 
 
 def _is_one_deleted(longer: Any, shorter: Any) -> bool:
@@ -258,15 +269,21 @@ def _is_one_deleted(longer: Any, shorter: Any) -> bool:
 
 
 def _differ(first: Any, second: Any) -> NDArray[np.bool_]:
-    """Return for each index whether the records differ, bit for bit. Numbers of two types are first made one type."""
+    """Return for each index whether the records differ, bit for bit; equal numbers of two types do not."""
     kinds = {side.dtype.kind if isinstance(side, np.ndarray) else "O" for side in (first, second)}
-    if "O" in kinds or not (len(kinds) == 1 or kinds <= set("biuf")):
+    if "O" in kinds or len(kinds) > 1:
         listed = (side.tolist() if isinstance(side, np.ndarray) else side for side in (first, second))
-        pairs = zip(*(map(fingerprint, side) for side in listed), strict=True)
+        pairs = zip(*(map(fingerprint, map(_as_float, side)) for side in listed), strict=True)
         return np.array([one != other for one, other in pairs], dtype=bool)
     common = np.result_type(first, second)
     sides = [side.astype(common).view(f"V{common.itemsize}") for side in (first, second)]
     return np.asarray(sides[0] != sides[1])
+
+
+def _as_float(record: Any) -> Any:
+    """Return a number as a float if no bit is lost, as numpy and pandas do for a column; anything else as it is."""
+    is_in_range = isinstance(record, Real) and abs(record) <= sys.float_info.max  # type: ignore[operator]
+    return float(record) if is_in_range and float(record) == record else record
 
 
 def _adjacency(matrix: ArrayLike) -> NDArray[np.bool_]:

@@ -328,19 +328,19 @@ class Target:
             raise OutsideDomain(f"the domain of {self.name} holds no such pair")
         return near
 
-    def exceeds_sensitivity(self, pair: NeighbouringPair) -> bool:
-        """Whether a pair of answers or utilities is further apart than the sensitivity, or has NaN on one side only.
+    def why_too_far(self, pair: NeighbouringPair) -> str:
+        """Return why a pair of answers or utilities is further apart than the sensitivity; empty if it is not.
 
-        NaN and infinities may differ if the domain holds them.
+        NaN on one side only is too far, as two different infinities are, unless the domain holds them.
         """
         if self.kind not in (Kind.NOISE, Kind.SELECTION):
-            return False
+            return ""
         try:
             special = self.domain is not None and self.domain.special is True
             require_near(pair.first, pair.second, self.sensitivity, special=special)
-        except UsageError:
-            return True
-        return False
+        except UsageError as error:
+            return str(error)
+        return ""
 
     def outputs(self, input_: Any, trials: int, rng: np.random.Generator, *, sees_failures: bool = False) -> Outputs:
         """Run the release, check its outputs, and return them with every bit kept.
@@ -445,15 +445,10 @@ def _checked_pairs(target: Target) -> tuple[NeighbouringPair, ...]:
     for number, pair in enumerate(target.pairs):
         if not isinstance(pair, NeighbouringPair):
             raise UsageTypeError(f"pair {number} must be a NeighbouringPair, not {described(pair)}")
-        if why := target.why_not_covered(pair):
+        if why := target.why_not_covered(pair) or target.why_too_far(pair):
             raise UsageError(
                 f"pair {number} of {target.name} is outside its claim: {why}; "
-                "leave the pair out, or declare another domain or relation"
-            )
-        if target.exceeds_sensitivity(pair):
-            raise UsageError(
-                f"pair {number} of {target.name} is further apart than the sensitivity, {target.sensitivity}; "
-                "NaN and infinities must be equal on both sides"
+                "leave the pair out, or declare another domain, relation or sensitivity"
             )
     return tuple(target.pairs)
 

@@ -63,7 +63,7 @@ def _worst_excess(target: Target, first: int, second: int, trials: int) -> float
 def test_the_witness_of_a_broken_specimen_refutes_its_claim(specimen: Specimen) -> None:
     target, witness = specimen.make(), specimen.witness
     assert target.covers(witness.pair)
-    assert not target.exceeds_sensitivity(witness.pair)
+    assert not target.why_too_far(witness.pair)
     first, second = (
         _hits(target, side, witness, key) for key, side in enumerate((witness.pair.first, witness.pair.second))
     )

@@ -36,9 +36,6 @@ def test_a_domain_is_the_same_after_a_way_through_json(domain: Domain) -> None:
     assert Domain.from_json(json.loads(json.dumps(domain.to_json()))) == domain
 
 
-WORDS = NeighbouringPair("a", "b", None)
-
-
 def is_one_apart(longer: list[Any], shorter: list[Any]) -> bool:
     return any(longer[:place] + longer[place + 1 :] == shorter for place in range(len(longer)))
 
@@ -139,6 +136,10 @@ def test_a_pair_moved_into_a_domain_is_still_one_of_neighbours(domain: Domain, s
             assert 0 < max(apart) <= Fraction(sensitivity)
 
 
+def with_pair(first: Any, second: Any) -> Any:
+    return lambda: Target.noise(print, epsilon=1.0, pairs=[NeighbouringPair(first, second, None)])
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -160,7 +161,12 @@ def test_a_pair_moved_into_a_domain_is_still_one_of_neighbours(domain: Domain, s
         (lambda: domain_from_text("0..x"), "for its bounds; write a number on both sides"),
         (lambda: Target.dataset(print, epsilon=1.0, domain=Domain()), "a dataset target must have a shape"),
         (lambda: Target.noise(print, epsilon=1.0, domain=Domain(shape=Records())), "must not have a shape"),
-        (lambda: Target.noise(print, epsilon=1.0, pairs=[WORDS]), "pair 0 of print is further apart than the sens"),
+        (with_pair("1", "2"), "outside its claim: numbers of a pair must have a numeric type, not '1' and '2'; leave"),
+        (with_pair(None, None), "must have a numeric type, not None and None"),
+        (with_pair({"a": 1}, {"a": 2}), "must have a numeric type"),
+        (with_pair(np.eye(2), np.eye(2)), r"vectors of the same length, not of shapes \(2, 2\) and \(2, 2\)"),
+        (with_pair(0.0, [1.0]), r"vectors of the same length, not of shapes \(\) and \(1,\)"),
+        (with_pair(math.nan, 0.0), "numbers nan and 0.0 .* further apart than the sensitivity 1.0"),
     ],
 )
 def test_bad_domains_are_refused_in_one_line(make: Any, message: str) -> None:

@@ -35,6 +35,10 @@ THEIRS = (
     "{",
     '{"schema": "theirs/1"}',
     '{"runs": [{"tool": {"driver": {"name": "x"}}}]}',
+    '{"name": "attacklab-demo"}',
+    'TOOLS = [{"name": "attacklab"}]',
+    'Write {"schema": "attacklab/2"} or <meta name="generator" content="attacklab 1">.',
+    "import numpy\n# Proof of concept: a script\n",
 )
 
 pytestmark = [

@@ -103,6 +103,7 @@ INPUTS = (
     [[1.5], [2, "two"], list(range(LONG))],
     [(1.5, 2.0), (3.5, 4.0)],
     *(["a", 1], ["a\0"], "\0", [2**53 + 1, 0.5]),
+    *([math.nan, 1.0], [-math.inf], [np.float64(0.1), np.int64(3)], [(np.float32(math.nan), "nan", set())]),
 )
 
 

@@ -64,7 +64,7 @@ def test_utilities_are_neighbours_when_every_coordinate_is() -> None:
         ([[1.0]], [[1.0]], "non-empty vector, not of shape"),
         ([1.0, math.nan], [1.0, 1.0], "finite; number 1 is not"),
         ([1.0], [math.inf], "finite; number 0 is not"),
-        ([1.0], [1.0, 2.0], "same length, not 1 and 2"),
+        ([1.0], [1.0, 2.0], r"same length, not of shapes \(1,\) and \(2,\)"),
     ],
 )
 def test_malformed_utilities_are_refused(first: list[float], second: list[float], message: str) -> None:
@@ -180,11 +180,32 @@ def test_records_are_compared_by_what_they_hold_whatever_their_own_equality_says
     assert is_pair([(1, missing), (2, 3)], [(1, NeitherTrueNorFalse())], Relation.ADD_REMOVE)
     assert not is_pair([(1, missing), (2, 3)], [(2, NeitherTrueNorFalse())], Relation.ADD_REMOVE)
     assert is_pair([1, 2**70], [1], Relation.ADD_REMOVE)
+    assert is_pair([BIG], [BIG - 1.0], Relation.SUBSTITUTE)
     for first, second in (((1, True), (1, 1)), ((1, "a"), ("1", "a")), ([0.0], [-0.0]), (np.datetime64(1, "D"), 1)):
         assert is_pair([first], [second], Relation.SUBSTITUTE)
         assert fingerprint(first) != fingerprint(second)
     with pytest.raises(UsageError, match=r"of one form, not an array without dimensions"):
         NeighbouringPair.records(np.array(1.0), np.array(2.0), Relation.SUBSTITUTE)
+
+
+BIG = 2**53 + 1
+PLACE = type("Place", (), {"__init__": lambda self, name: setattr(self, "name", name)})
+SAME: tuple[tuple[Any, Any], ...] = (
+    ([34.5, 29, 41], [34.5, 29, None]),
+    ([True, 2.5], [True, None]),
+    ([True, 0, 3], [1.0, 0.0, 4]),
+    (np.array([BIG, 2], dtype=np.int64), np.array([BIG - 1, 2], dtype=np.uint64)),
+    ([{0, 8}, 1], [{8, 0}, 2]),
+    ([{"a": ({8, 0},)}, 1], [{"a": ({0, 8},)}, 2]),
+    ([PLACE("a"), PLACE("b")], [PLACE("a"), PLACE("c")]),
+    (np.array([[1, 2], [3, 4]]), np.array([[1.0, 2.0], [3.5, 4.0]])),
+    (np.array([[1.5, 2], [3, 4]]), np.array([[1.5, 2], [3, None]], dtype=object)),
+)
+
+
+@pytest.mark.parametrize(("first", "second"), SAME)
+def test_equal_numbers_of_two_types_and_equal_sets_are_one_record(first: Any, second: Any) -> None:
+    assert is_pair(first, second, Relation.SUBSTITUTE)
 
 
 def graphs(nodes: int) -> list[np.ndarray]:
