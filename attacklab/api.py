@@ -27,7 +27,7 @@ class Report(list[Finding]):
 
     @property
     def verdict(self) -> Verdict:
-        """The worst verdict of the findings that decide; NOT_APPLICABLE if there are no findings."""
+        """The worst verdict of all findings that decide something. Without findings it is NOT_APPLICABLE."""
         return next((finding.verdict for finding in decisive(self)), Verdict.NOT_APPLICABLE)
 
     @property

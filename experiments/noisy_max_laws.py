@@ -57,20 +57,21 @@ def collect(settings: Settings) -> Collected:
     gaps = [step * i for i in range(int(GREATEST_GAP / step) + 1)]
     laws = {name: [worse(mechanism, gap, limits[name]) for gap in gaps] for name, mechanism in MECHANISMS.items()}
     ideal = {name: [formula(name, gap) for gap in gaps] for name in FORMULAS}
-    claimed = [distance(p, q) for p, q in zip(laws["exponential"], ideal["gumbel"], strict=True)]
     measured = {
         "gaps": [float(gap) for gap in gaps],
-        "worse": {name: [as_floats(bounds) for bounds in values] for name, values in laws.items()},
-        "formula": {name: [as_floats(bounds) for bounds in values] for name, values in ideal.items()},
-        "distance": {
-            name: [as_floats(distance(p, q)) for p, q in zip(laws[name], ideal[name], strict=True)]
-            for name in MECHANISMS
-        },
-        "theorem_3_13": [as_floats(bounds) for bounds in claimed],
-        "continuous": [as_floats(distance(p, q)) for p, q in zip(laws["laplace"], ideal["continuous"], strict=True)],
+        "worse": {name: list(map(as_floats, values)) for name, values in laws.items()},
+        "formula": {name: list(map(as_floats, values)) for name, values in ideal.items()},
+        "distance": {name: distances(laws[name], ideal[name]) for name in MECHANISMS},
+        "theorem_3_13": distances(laws["exponential"], ideal["gumbel"]),
+        "continuous": distances(laws["laplace"], ideal["continuous"]),
         "in_general": selection_laws.measured_selections(settings),
     }
     return Collected((), measured)
+
+
+def distances(laws: Sequence[Bounds], ideal: Sequence[Bounds]) -> list[Any]:
+    """Return how far two lists of probabilities lie apart, each distance as the floats of its bounds."""
+    return [as_floats(distance(p, q)) for p, q in zip(laws, ideal, strict=True)]
 
 
 def worse(mechanism: Mechanism, gap: Fraction, limits: Limits) -> Bounds:

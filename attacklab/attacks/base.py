@@ -305,7 +305,7 @@ def bounds_of(target: Target) -> tuple[float, float]:
 
 
 def ends(target: Target) -> tuple[float, float]:
-    """Return two values of a record that are no further apart than the sensitivity under either relation.
+    """Return two values of one record whose distance is at most the sensitivity, for add-remove and for substitute.
 
     Returns:
         The value near 0 and the value far from it: the bound of smaller magnitude (0 if the bounds' signs differ), and

@@ -59,7 +59,7 @@ def probed(probe: Probe, input_: Any) -> Outputs | None:
 
 
 def scenario_on(pair: NeighbouringPair, sides: Sequence[Outputs | None], bets: Sequence[Event]) -> Scenario:
-    """Return the pair with these bets, and the bet on failure if a failure was seen or there is no other bet.
+    """Return a scenario of the pair and the bets. It also bets on failure if a failure was seen or `bets` is empty.
 
     Args:
         pair: the two inputs.

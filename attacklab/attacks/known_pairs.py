@@ -44,7 +44,7 @@ from attacklab.model.neighbours import NeighbouringPair, Relation
 from attacklab.model.targets import Kind, Outputs, Target
 
 TYPICAL = 127  # the typical answer of a dataset is the median of this many outputs
-FEW_RECORDS = 64  # datasets are no larger, to be quick to draw from, unless the target fails on this many
+FEW_RECORDS = 64  # the most records of a dataset, to keep draws quick; more only if the target fails on this many
 TYPICAL_ON_PATH = 31  # fewer outputs for the typical answer of each of about three dozen datasets on a path
 
 SPECIAL_RECORDS = (math.nan, math.inf, -math.inf, sys.float_info.max, -sys.float_info.max, math.ulp(0.0), -0.0)
@@ -189,10 +189,9 @@ def integer_cast(target: Target, probe: Probe) -> Iterator[Scenario]:
     Answers are tried at ever greater heights, up and down; they are floats if integers are refused. Around a height
     whose typical output has left it by more than the noise explains, intervals of doubled lengths are searched for one
     over which outputs move further than answers. Bisection finds the step. A target that holds the answer at an end of
-    its range moves less, and is left alone. If there is no such step, the highest integers beyond 2^53 that the target
-    takes are tried. A target that gives floats and declares no integers takes doubles, and is tried on no integer that
-    is not one. A negative result does not rule out jumps of less than a few times the spread of the noise, or wrong
-    values at a few answers only.
+    its range moves less, and is not accused. If no such step is found, the attack tries the highest integers beyond
+    2^53 that the target takes. A target that gives floats and declares no integers is tried on doubles only. A negative
+    result does not rule out jumps of less than a few times the spread of the noise, or wrong values at a few answers.
     """
     step = math.floor(target.sensitivity) or power_of_two_within(target.sensitivity)
     for kind in (int, float) if step >= 1 else (float,):

@@ -370,7 +370,7 @@ def any_number(form: Format) -> Numbers:
 
 
 def _narrow(form: Format, *, narrow: Format) -> Numbers:
-    """Return the numbers of the format `narrow`, as `Numbers`; all numbers of `form` if `narrow` is no narrower."""
+    """Return the numbers of the narrower of two formats: `narrow` if it is narrower than `form`, else `form`."""
     if narrow.significand_bits >= form.significand_bits:
         return any_number(form)
 

@@ -116,7 +116,7 @@ class TruncatedAddition(OfKinds, kinds={Kind.SELECTION}):
         return replace(self, learning=max(LEAST_LEARNING, min(self.learning, trials // OF_TRIALS)))
 
     def scenarios(self, target: Target, probe: Probe) -> Iterable[Scenario]:
-        """Yield the pairs of `formats`; if there are no formats, the pairs that sweeps and ladders find."""
+        """Yield a scenario for each format in `formats`. Without formats, yield what sweeps and ladders find."""
         if self.formats:
             for form in self.formats:
                 with contextlib.suppress(OutsideDomain):

@@ -231,7 +231,7 @@ def _aligned(
     """Return what the attack `alignment` finds, and the α that is left for other attacks.
 
     Beside other attacks it may take at most `BESIDE_SECONDS`. If it decides nothing there, its finding is
-    NOT_APPLICABLE, with the reason. If `trials` is given, there is no time limit.
+    NOT_APPLICABLE and says why. With `trials` there is no time limit.
     """
     target, attack, share = rules.target, AlignmentAttack(), alpha if alone else ALIGNED_SHARE * alpha
 

@@ -45,19 +45,15 @@ def command(
 ) -> None:
     """Run every attack that applies against a target."""
     _require_name(asked.target or "")
-    settings = project_settings(Path.cwd()) if asked == TargetOptions() else Settings()
-    if baseline is not None:
-        settings = replace(settings, known=settings.known | flaws_in(baseline))
+    settings = _settings(asked, baseline)
     chosen, targets = _chosen(attack) if attack else [], settings.targets or (asked,)
     if html and len(targets) > 1:
         raise UsageError(f"--html shows one target, and {TABLE} has {len(targets)}; name one")
     files = Files(json=json, sarif=sarif, html=html)
-    whole = settings.alpha if alpha == DEFAULT_ALPHA else alpha
-    if not 0 < whole < 1:
-        raise UsageError(f"alpha must lie in (0, 1), not {whole}")
-    options = {"trials": trials, "alpha": whole / len(targets), "seed": seed, **({"say": say} if verbose else {})}
+    share = _alpha(settings.alpha if alpha == DEFAULT_ALPHA else alpha) / len(targets)
+    options = {"trials": trials, "alpha": share, "seed": seed, **({"say": say} if verbose else {})}
     of_samples = {"--attack": attack, "--trials": trials, "--alpha": alpha != DEFAULT_ALPHA, "--workers": workers}
-    refused = [] if settings.targets else [name for name, value in of_samples.items() if value]
+    refused = [] if settings.targets else list(filter(of_samples.get, of_samples))
     audited: Audited = []
     failures = []
     with _interruptible(lambda refuted: files.write([*audited, (target.place, refuted)], verbose)):
@@ -75,8 +71,20 @@ def command(
     raise typer.Exit(Status.REFUTED if Status.REFUTED in statuses else max(statuses))
 
 
+def _settings(asked: TargetOptions, baseline: Path | None) -> Settings:
+    """Return the project's settings if no target is named, else the defaults, with the flaws of the baseline known."""
+    settings = project_settings(Path.cwd()) if asked == TargetOptions() else Settings()
+    return settings if baseline is None else replace(settings, known=settings.known | flaws_in(baseline))
+
+
+def _alpha(alpha: float) -> float:
+    if not 0 < alpha < 1:
+        raise UsageError(f"alpha must lie in (0, 1), not {alpha}")
+    return alpha
+
+
 def _chosen(names: Sequence[str]) -> list[Any]:
-    """Return the attacks of these names, each once. Raise UsageError if there is no attack of one of them."""
+    """Return the attacks with these names, each once. An unknown name raises UsageError."""
     from attacklab.attacks import ALL_ATTACKS
 
     known = {attack.name: attack for attack in ALL_ATTACKS}

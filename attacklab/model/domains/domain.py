@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -166,27 +167,23 @@ class Domain:
             would not fit in 64 bits.
         """
         sides = [as_array(side) for side in (first, second)]
+        whole = not self.floats_only and (self.integers or {side.dtype.kind for side in sides} <= set("iuO"))
         listed = [side.ravel().tolist() for side in sides]
-        whole = not self.floats_only and (self.integers or all(side.dtype.kind in "iuO" for side in sides))
         try:
             exact = {value: Fraction(value) for side in listed for value in side}  # datasets repeat few values often
         except (ValueError, OverflowError, TypeError):
             return None
-        shift = Fraction(0)
-        if sensitivity is not None and exact:
-            least, most = min(exact.values()), max(exact.values())
-            shift = Fraction(max(least, self.low) - least or min(most, self.high) - most)
+        shift = Fraction(0) if sensitivity is None else self._shift(exact.values())
         places = {value: self._moved(number + shift, whole=whole) for value, number in exact.items()}
-        moved = [[places[value] for value in side] for side in listed]
+        left, right = (list(map(places.__getitem__, side)) for side in listed)
         if sensitivity is not None:
-            moved[1] = [_brought_near(a, b, Fraction(sensitivity)) for a, b in zip(*moved, strict=True)]
-        if sides[0].ndim == 0:
-            return moved[0][0], moved[1][0]
-        try:
-            left, right = (np.array(side, dtype=np.int64 if whole else np.float64) for side in moved)
-        except OverflowError:
-            return None
-        return left, right
+            right = list(map(partial(_brought_near, sensitivity=Fraction(sensitivity)), left, right))
+        return (left[0], right[0]) if sides[0].ndim == 0 else _vectors(left, right, np.int64 if whole else np.float64)
+
+    def _shift(self, numbers: Collection[Fraction]) -> Fraction:
+        """Return the shift that moves numbers towards this set: inside at one end if not at both, 0 if they are."""
+        least, most = min(numbers, default=Fraction(0)), max(numbers, default=Fraction(0))
+        return Fraction(max(least, self.low) - least or min(most, self.high) - most)
 
     def _moved(self, value: Fraction, *, whole: bool) -> Any:
         largest = math.inf if whole else sys.float_info.max
@@ -272,6 +269,14 @@ class Domain:
             raise
         except (OverflowError, TypeError, ValueError) as error:
             raise UsageError(f"not a domain: {str(error).rpartition('.__init__() ')[2]}") from error
+
+
+def _vectors(first: Sequence[Any], second: Sequence[Any], dtype: Any) -> tuple[Any, Any] | None:
+    """Return two lists of numbers as arrays of a type; None if an integer would not fit in it."""
+    try:
+        return np.array(first, dtype=dtype), np.array(second, dtype=dtype)
+    except OverflowError:
+        return None
 
 
 def _brought_near(number: Any, second: Any, sensitivity: Fraction) -> Any:
